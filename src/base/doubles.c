@@ -6,16 +6,7 @@
 
 #include <stdlib.h>
 
-/* 64 bits: two different names of a program hardly ever get one hash, and would only get parameters
- * that they do not need. */
-static uint64_t hash_of(const char *s)
-{
-	uint64_t h = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
-
-	for (; *s; s++)
-		h = (h ^ (uint8_t)*s) * UINT64_C(0x100000001b3);
-	return h;
-}
+#include "base/table_hash.h"
 
 static int by_value(const void *a, const void *b)
 {
@@ -26,7 +17,9 @@ static int by_value(const void *a, const void *b)
 
 void doubles_add(struct doubles *d, const char *name)
 {
-	*vec_add(&d->hashes) = hash_of(name);
+	/* 64 bits: two different names of a program hardly ever get one hash, and would only get
+	 * parameters that they do not need. */
+	*vec_add(&d->hashes) = table_hash_text(0, name);
 }
 
 /* Before the first doubles_have(), and after the last doubles_add(). */
@@ -47,7 +40,7 @@ void doubles_keep(struct doubles *d)
 
 bool doubles_have(const struct doubles *d, const char *name)
 {
-	uint64_t hash = hash_of(name);
+	uint64_t hash = table_hash_text(0, name);
 
 	return d->hashes.n && bsearch(&hash, d->hashes.at, d->hashes.n, sizeof(hash), by_value);
 }

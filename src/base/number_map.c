@@ -1,32 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* An open hash table with linear probing, at most half full. Readers of traces (trace/, report/,
  * export/) and the tree (instance/) use it; a map belongs to one thread, or to a lock. Its numbers
- * may be a program's to choose: the hash has a secret, so that nobody can choose them to meet.
+ * may be a program's to choose: table_hash.h keeps them apart.
  * Nothing fails. */
 #include "base/number_map.h"
 
 #include <stdlib.h>
 
-#include "base/keyed_hash.h"
 #include "base/mem.h"
+#include "base/table_hash.h"
 
-/* A constructor draws it before any thread is there, so no access is locked. */
-static struct hash_key secret;
-
-__attribute__((constructor)) static void draw_secret(void)
-{
-	secret = keyed_hash_key();
-	secret.at[1] |= 1; /* a factor: an even one would lose bits */
-}
-
-/* Both halves of a product, cheaper than keyed_hash(): readers ask for each switch of stacks. Keys
- * that differ in their high bits alone, or in their low ones, are as far apart as any. */
 static size_t place_of(const struct number_map *m, uint64_t key)
 {
-	const unsigned __int128 product =
-		(unsigned __int128)(key ^ secret.at[0]) * secret.at[1];
-
-	return (size_t)((uint64_t)(product >> 64) ^ (uint64_t)product) & m->mask;
+	return (size_t)table_hash_number(key) & m->mask;
 }
 
 /* The entry that has key, or the free one where it belongs. */

@@ -10,22 +10,13 @@
 #include <string.h>
 
 #include "base/mem.h"
-
-/* FNV-1a. */
-static uint64_t hash_string(const char *s)
-{
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
-
-	while (*s)
-		h = (h ^ (unsigned char)*s++) * UINT64_C(0x100000001b3);
-	return h;
-}
+#include "base/table_hash.h"
 
 /* Returns the slot of a string, or the free one it would take. Needs n < size, else there is no
  * free one to end at. */
 static const char **string_slot(const struct string_set *s, const char *string)
 {
-	size_t i = hash_string(string) & (s->size - 1);
+	size_t i = table_hash_text(0, string) & (s->size - 1);
 
 	while (s->slots[i] && strcmp(s->slots[i], string) != 0)
 		i = (i + 1) & (s->size - 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A set of strings that live elsewhere: open addressing, FNV-1a. */
+/* A set of strings that live elsewhere: open addressing. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <zstd.h>
 
+#include "base/table_hash.h"
 #include "base/utf8.h"
 #include "export/parquet_pack.h"
 #include "export/thrift.h"
@@ -67,20 +68,11 @@ void parquet_number(struct parquet *p, size_t column, uint64_t v)
 	*vec_add(&p->columns[column].numbers) = (int64_t)v;
 }
 
-/* FNV-1a, with the high bits mixed in: a table is indexed by the low ones. */
-static uint32_t hash(const struct bytes *b)
-{
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
-
-	for (size_t i = 0; i < b->n; i++)
-		h = (h ^ b->at[i]) * UINT64_C(0x100000001b3);
-	return (uint32_t)(h ^ h >> 32);
-}
-
 /* The slot that has the text, or a free one. */
 static uint32_t *find_slot(struct filled_column *c, const struct bytes *text)
 {
-	uint32_t mask = (uint32_t)c->slots.n - 1, at = hash(text) & mask;
+	const uint32_t mask = (uint32_t)c->slots.n - 1;
+	uint32_t at = (uint32_t)table_hash_bytes(0, text->at, text->n) & mask;
 
 	for (; c->slots.at[at]; at = (at + 1) & mask) {
 		const uint8_t *have = c->texts.at + c->starts.at[c->slots.at[at] - 1];

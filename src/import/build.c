@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/table_hash.h"
 #include "hook/plan.h"
 #include "shared/record.h"
 #include "store/store.h"
@@ -22,8 +23,6 @@
 #define STRIDE 16
 #define MODULE_BYTES (UINT64_C(1) << 32)
 #define FIRST_MODULE UINT64_C(0x100000000)
-#define HASH_START UINT64_C(14695981039346656037)
-#define HASH_PRIME UINT64_C(1099511628211)
 
 /* Also after an error, with what had been built until then. */
 void import_build_free(struct import_build *b)
@@ -85,19 +84,11 @@ static uint32_t file_number(struct import_process *p, const char *file)
 	return (uint32_t)p->files.n - 1;
 }
 
-/* FNV-1a of the name, begun with h. */
-static uint64_t hash_of(const char *name, uint64_t h)
-{
-	for (; *name; name++)
-		h = (h ^ (unsigned char)*name) * HASH_PRIME;
-	return h;
-}
-
 /* The symbol's number, made if there is none yet. Symbols whose hashes are equal are sought from
  * the first of them on. UINT32_MAX: there are too many. */
 static uint32_t symbol_number(struct import_build *b, const char *file, const char *name)
 {
-	uint64_t key = (hash_of(name, hash_of(file, HASH_START) * HASH_PRIME) >> 1) + 1;
+	uint64_t key = table_hash_text(table_hash_text(0, file), name) | 1;
 	uint64_t row = number_map_get(&b->by_name, key);
 
 	for (size_t i = row; row != NUMBER_NONE && i < b->symbols.n; i++)

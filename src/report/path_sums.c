@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "base/number_map.h"
+#include "base/table_hash.h"
 #include "report/gathered.h"
 #include "report/losses.h"
 #include "report/row_name.h"
@@ -34,18 +35,11 @@ struct path_reading {
 
 /* --- functions -------------------------------------------------------------------------------- */
 
-static uint64_t hash_text(uint64_t h, const char *s)
-{
-	for (; *s; s++)
-		h = (h ^ (unsigned char)*s) * UINT64_C(0x100000001b3);
-	return (h ^ '\n') * UINT64_C(0x100000001b3);
-}
-
 /* The row of this name and module; takes the name over. Hashes of two rows may be equal: the next
  * number is tried. */
 static uint32_t row_named(struct path_sums *t, char *name, const char *module, bool symbol)
 {
-	uint64_t h = hash_text(hash_text(UINT64_C(0xcbf29ce484222325), name), module) | 1, at;
+	uint64_t h = table_hash_text(table_hash_text(0, name), module) | 1, at;
 
 	while ((at = number_map_get(&t->maps[NAMES], h)) != NUMBER_NONE) {
 		const struct path_function *r = &t->rows.at[at];

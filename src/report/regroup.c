@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/table_hash.h"
 #include "excerpt/excerpt.h"
 #include "report/declared.h"
 #include "shared/record.h"
@@ -59,21 +60,11 @@ static bool is_by_file(const struct regroup *g)
 	return g->by == REGROUP_MODULE || g->by == REGROUP_FILE || g->by == REGROUP_LINE;
 }
 
-/* FNV-1a; halved, so that 1 more is never 0. */
-static uint64_t hash_of(const char *name)
-{
-	uint64_t h = 14695981039346656037u;
-
-	for (; *name; name++)
-		h = (h ^ (unsigned char)*name) * 1099511628211u;
-	return h >> 1;
-}
-
 /* The row of a file, as the column `module` of functions has it, or of a place in the source. Names
  * of one hash are looked for one by one. */
 static uint32_t file_row(struct regroup *g, const char *file)
 {
-	uint64_t key = hash_of(file) + 1, row = number_map_get(&g->file_rows, key);
+	uint64_t key = table_hash_text(0, file) | 1, row = number_map_get(&g->file_rows, key);
 
 	if (row != NUMBER_NONE)
 		for (size_t i = row; i < g->files.n; i++)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/table_hash.h"
 #include "report/gathered.h"
 #include "report/thread_calls.h"
 #include "trace/overloads.h"
@@ -24,17 +25,10 @@ struct survey_reading {
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
-/* FNV-1a over both texts, with another prime for the second. Odd, so that it is never 0, which is
- * no key of the map, and steps of two stay odd. */
+/* Odd, so that it is never 0, which is no key of the map, and steps of two stay odd. */
 static uint64_t hash_of(const char *name, const char *module)
 {
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
-
-	for (const char *s = name; *s; s++)
-		h = (h ^ (unsigned char)*s) * UINT64_C(0x100000001b3);
-	for (const char *s = module; *s; s++)
-		h = (h ^ (unsigned char)*s) * UINT64_C(0x1000193);
-	return h | 1;
+	return table_hash_text(table_hash_text(0, name), module) | 1;
 }
 
 /* The next hash is tried where two rows have the same. *at: where it is, or is to be. */

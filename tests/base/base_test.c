@@ -34,6 +34,7 @@
 #include "base/new_file.h"
 #include "base/number_map.h"
 #include "base/string_set.h"
+#include "base/table_hash.h"
 #include "base/utf8.h"
 #include "base/vec.h"
 
@@ -595,6 +596,58 @@ static void chosen_keys_meet_by_chance_only(void **state)
 	assert_in_range(same, 0, 100);
 }
 
+static uint16_t low_fnv(uint16_t h, uint8_t byte)
+{
+	return (uint16_t)((h ^ byte) * 0x1b3);
+}
+
+/* Ends a text by two bytes with which the low 16 bits of its FNV-1a are 0. False: none do. */
+static bool end_at_zero(uint8_t *text, size_t n)
+{
+	uint16_t h = 0x2325, behind;
+
+	for (size_t i = 0; i < n; i++)
+		h = low_fnv(h, text[i]);
+	for (unsigned first = 1; first < 256; first++) {
+		behind = low_fnv(h, (uint8_t)first);
+		if (behind && behind < 256) {
+			text[n] = (uint8_t)first;
+			text[n + 1] = (uint8_t)behind;
+			text[n + 2] = '\0';
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Names that a table by FNV-1a has in one place of 65536: here they are where random ones would
+ * be. */
+static void chosen_names_meet_by_chance_only(void **state)
+{
+	static bool taken[65536];
+	unsigned names = 0, places = 0;
+
+	(void)state;
+	for (unsigned i = 0; names < 65536; i++) {
+		char text[16];
+		const size_t n = (size_t)snprintf(text, sizeof(text), "f%x", i);
+		uint16_t h = 0x2325, place;
+
+		if (!end_at_zero((uint8_t *)text, n))
+			continue;
+		for (const char *s = text; *s; s++)
+			h = low_fnv(h, (uint8_t)*s);
+		assert_int_equal(h, 0);
+		place = (uint16_t)table_hash_text(0, text);
+		places += !taken[place];
+		taken[place] = true;
+		names++;
+	}
+	assert_in_range(places, 40000, 43000);
+	assert_true(table_hash_text(table_hash_text(0, "ab"), "c") !=
+		    table_hash_text(table_hash_text(0, "a"), "bc"));
+}
+
 /* Reads a map of n numbers, which are `step` apart. Returns the processor's time. */
 static clock_t time_of_map(uint64_t step, uint64_t n)
 {
@@ -786,6 +839,7 @@ int main(void)
 		cmocka_unit_test(bisect_finds_the_place_of_each_number),
 		cmocka_unit_test(a_heap_gives_the_least),
 		cmocka_unit_test(a_keyed_hash_is_siphash),
+		cmocka_unit_test(chosen_names_meet_by_chance_only),
 		cmocka_unit_test(chosen_keys_meet_by_chance_only),
 		cmocka_unit_test(chosen_numbers_do_not_slow_a_map),
 		cmocka_unit_test(unfinished_files_go_when_memory_runs_out),
