@@ -67,13 +67,13 @@ static bool is_block(const struct prototype_value *v)
 	return v->block && !v->by_address;
 }
 
-/* Of a string the record has the characters, and not the pointer. */
+/* A string: the record has its characters, and not the pointer. */
 static bool is_text(const struct prototype_value *v)
 {
 	return v->type == PROTOTYPE_STRING_AT;
 }
 
-/* Of an enumeration the names tell. */
+/* An enumeration has a sign if one of its names has a value below 0. */
 static bool has_sign(const struct prototype_value *v)
 {
 	if (v->type == PROTOTYPE_ENUM)

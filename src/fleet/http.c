@@ -189,7 +189,7 @@ static void take_status(struct http_answer *a)
 	a->text[a->n] = '\0';
 }
 
-/* Of an answer that was not read to its end there is no status. */
+/* An answer that was not read to its end has no status. */
 static void judge(struct http_answer *a, int status)
 {
 	const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;

@@ -37,8 +37,8 @@ struct fleet_minute {
 struct fleet_minutes {
 	VEC(struct fleet_minute) rows;
 	struct number_map index;
-	/* Of the latest minute: 1 + the row of each function; 0: it has none. A map for each call
-	 * would take as long as all the rest of a sum. */
+	/* Rows of the latest minute: 1 + the row of each function; 0: it has none. A map for each
+	 * call would take as long as all the rest of a sum. */
 	uint32_t latest;
 	VEC(uint32_t) latest_rows;
 };

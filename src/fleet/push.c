@@ -19,7 +19,7 @@
 #define NS UINT64_C(1000000000)
 #define SECONDS_A_DAY 86400
 
-/* Of functions below it calls that are open are counted in an array of their lane. */
+/* Open calls of functions below it are counted in an array of their lane. */
 #define ARRAY_FUNCTIONS 2048
 
 struct lane_counts { VEC(uint32_t) of; };
@@ -62,7 +62,7 @@ static uint64_t function_number(struct upload *u, uint32_t row)
 	return keyed_hash(&public_key, h, t->vaddr);
 }
 
-/* Of a trace: what no other has. */
+/* A number of the trace that no other trace has. */
 static uint64_t trace_number(const struct trace_info *info)
 {
 	uint64_t h = hash_text(hash_text(0, info->host), info->run.invocation);
@@ -282,7 +282,7 @@ static void put_run(struct upload *u)
 	fleet_put_number(b, u->push->call_rows);
 }
 
-/* What is left in the blocks. The run's row is last: it stands for all the others. */
+/* Sends the blocks that are not full. The run's row is last: it stands for all the others. */
 static int send_rest(struct upload *u)
 {
 	static const enum fleet_table_number order[] = {

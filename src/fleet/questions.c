@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a fleet can be asked, as statements for its servers and one for what they answer.
+/* Questions to a fleet, as statements for its servers and one for their answers.
  * cmd/fleet.c calls it, on the command's thread. A server that does not answer is told to the
  * caller; one that refuses ends the question. */
 #include "fleet/questions.h"

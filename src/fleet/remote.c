@@ -334,7 +334,7 @@ static int64_t real_ns(void)
 	return (int64_t)t.tv_sec * NS + t.tv_nsec;
 }
 
-/* Of several comparisons the quickest is the best: the host's time lies between question and
+/* The quickest of several comparisons is the best: the host's time lies between question and
  * answer. */
 static int compare_clocks(struct remote_host *r)
 {

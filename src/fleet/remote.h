@@ -20,7 +20,7 @@ typedef VEC(char *) remote_names;
 int remote_read_names(remote_names *names, const char *text, struct err *err);
 void remote_free_names(remote_names *names);
 
-/* What all hosts share. */
+/* The part of a recording that all hosts share. */
 struct remote_spec {
 	const char *ssh;          /* the command that connects, words that spaces part */
 	const char *brace, *agent; /* files that are copied where there is no brace of `version` */

@@ -279,7 +279,7 @@ int fleet_send(struct fleet_sender *s, struct fleet_block *b, struct err *err)
 		emptied = s->block;
 		s->block = *b;
 		s->full = true;
-		/* What was sent before has room for rows of its table. */
+		/* A block that was sent before has room for rows of its table. */
 		emptied.table = b->table;
 		*b = emptied;
 		pthread_cond_signal(&s->changed);

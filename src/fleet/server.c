@@ -184,7 +184,7 @@ int fleet_servers_login(struct fleet_servers *s, const char *path, struct err *e
 
 /* --- requests ----------------------------------------------------- */
 
-/* What is behind a refusal's number, as ClickHouse counts its errors. %s: the database. */
+/* Causes of refusals, by the numbers of ClickHouse's errors. %s: the database. */
 static const struct refusal {
 	int number, code;
 	const char *means;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a fleet's tables look like, and rows as bytes. push.c calls it, on the command's thread;
+/* Columns of a fleet's tables, and rows as bytes. push.c calls it, on the command's thread;
  * nothing fails: struct out keeps the error of a write. */
 #include "fleet/tables.h"
 

@@ -61,10 +61,9 @@ struct follow_buffer {
 	uint32_t queue, queue_last;    /* of a struct sock: packets to send; the last of these */
 };
 
-/* What a file's data goes to the device in, beside the expression's objects, inodes or bios: the
- * offsets from a request to its bios, and from a bio to the inode. Of direct I/O the bio has what
- * the file system made of the program's kiocb (struct dio, iomap_dio); of other I/O its first page
- * is the file's. */
+/* The way from a request to its bios, and from a bio to the inode, as offsets: a file's data goes
+ * to the device in these. A bio of direct I/O has the structure that the file system made of the
+ * program's kiocb (struct dio, iomap_dio); the first page of any other one is the file's. */
 struct follow_io {
 	uint32_t is_wanted;
 	uint32_t request_bio, bio_next, bio_private, bio_bytes, bio_pages, bio_page;

@@ -22,14 +22,13 @@ void buffer_off(struct buffer *b, off_periods *out);
  * the caller closes the source. */
 struct source *buffer_merge(struct buffer *b, struct trace_info *info, chunk_list *chunks,
 			    unsigned cpu);
-/* The same of records of all CPUs from before the time `until`, as times are shown
- * (merge_more()). */
+/* buffer_merge() of all CPUs, up to the time `until` as times are shown (merge_more()). */
 struct source *buffer_merge_until(struct buffer *b, struct trace_info *info, chunk_list *chunks,
 				  uint64_t until);
-/* The same of records that are stamped before the TSC only; 0: all. */
+/* buffer_merge() of the records that are stamped before the TSC; 0: all. */
 struct source *buffer_merge_before(struct buffer *b, struct trace_info *info, chunk_list *chunks,
 				   unsigned cpu, uint64_t tsc);
-/* The same of all CPUs, with times as they were stamped. */
+/* buffer_merge() of all CPUs, with times as they were stamped. */
 struct source *buffer_merge_stamps(struct buffer *b, struct trace_info *info, chunk_list *chunks);
 /* Frees the snapshot's records and leaves it empty. Called with b->lock held, or by the last
  * user. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What calls took and returned, kept as it was recorded while the trace is read: no statement pays
- * for taking it apart but those that ask for it (call_values.h). Private to src/query. */
+/* Arguments and returned values of calls, kept as recorded while the trace is read: no statement
+ * pays for taking it apart but those that ask for it (call_values.h). Private to src/query. */
 #pragma once
 #include "query/load.h"
 #include "trace/calls.h"

@@ -49,8 +49,8 @@ static char *flat_of(const char *key)
 	return flat;
 }
 
-/* Of two keys with one hash the second would have a row for each of its values. Names are the
- * program's, so the hash is one that it cannot foresee. */
+/* A key whose hash another one has got a row for each of its values. Names are the program's, so
+ * the hash is one that it cannot foresee. */
 static uint32_t key_row(struct values_of_calls *v, const char *path, size_t n)
 {
 	/* Never 0, which number_map does not keep. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What calls took and returned as values: a row for each, and for each member and element of one.
+/* Arguments and returned values of calls: a row for each, and for each member and element of one.
  * Private to src/query. */
 #pragma once
 #include "base/keyed_hash.h"

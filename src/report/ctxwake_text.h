@@ -9,5 +9,6 @@
  * that of the thread with the record's next_pid, at the record's time. */
 bool ctxwake_text_record(struct out *out, const struct trace_info *info, struct event_texts *texts,
 			 const struct event *e);
-/* The same without the newline, for free(); NULL: it is another event. */
+/* Returns the text of ctxwake_text_record() without its newline, for free(); NULL: it is another
+ * event. */
 char *ctxwake_text(const struct trace_info *info, struct event_texts *texts, const struct event *e);

@@ -12,7 +12,7 @@
 #include "report/function.h"
 #include "report/graph.h"
 
-/* What the kernel's latency tracers ask of the graph's printer, whatever the options say. */
+/* The kernel's latency tracers switch these options of the graph's printer on themselves. */
 #define GRAPH_ON                                                                             \
 	(OPTION_BIT(OPTION_GRAPH_CPU) | OPTION_BIT(OPTION_GRAPH_PROC) |                        \
 	 OPTION_BIT(OPTION_GRAPH_DURATION) | OPTION_BIT(OPTION_GRAPH_OVERHEAD) |               \

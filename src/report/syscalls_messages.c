@@ -227,7 +227,7 @@ static bool print_one(const struct syscalls_memory *m, struct message_rest rest,
 		rest.at, rest.n, true, received >= 0 && rest.n >= received,
 		syscalls_files_netlink(m->s->files, m->call->pid, (uint32_t)m->call->args[0]),
 		received >= 0 ? (uint64_t)received : 0 };
-	/* What is sent has all bytes of the one part; netlink's messages are in no more. */
+	/* A message that is sent has all bytes of its one part; netlink's are in no more. */
 	if (received < 0 && vector.n >= 16)
 		memcpy(&data.all, vector.at + 8, sizeof(data.all));
 	syscalls_print_vector(vector.at, vector.n, h.msg_iovlen, &data, f);

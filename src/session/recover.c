@@ -66,7 +66,7 @@ static uint64_t identity(const struct recovery *r, uint32_t pid, uint32_t tid, u
 	return keyed_hash(&r->key, (uint64_t)pid << 32 | tid, tsc) | 1;
 }
 
-/* Of several threads with one identity the first counts. */
+/* The first of several threads with one identity counts. */
 static void note_threads(struct recovery *r)
 {
 	if (!r->noted)

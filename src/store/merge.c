@@ -237,7 +237,7 @@ static void take_slice(struct store_merge *m, struct merge_lane *lane, const str
 	n = slice_words(m, u->at, u->end);
 	lane->done = u->at + n < u->end ? lane->done + n : 0;
 	if (lane->done) {
-		/* The same packet is decoded once more. */
+		/* The packet has more events than the slice holds: it is decoded once more. */
 		lane->packets.next--;
 		atomic_fetch_sub_explicit(&m->reader->read,
 					  thread_packets_next_bytes(m->reader, &lane->packets),

@@ -58,8 +58,8 @@ int thread_packets_load(struct store_reader *r, struct thread_packets *t, struct
 void thread_packets_place(const struct store_reader *r, struct event *e, uint64_t *last);
 /* thread_packets_place() for an event that tells of a start (store_start_next()). */
 void thread_packets_place_start(const struct store_reader *r, struct event *e, uint64_t *last);
-/* Of the packet that is loaded next, which there must be: the TSC at which it begins, or one
- * before. */
+/* The TSC at which the packet begins that is loaded next, or one before. There must be such a
+ * packet. */
 uint64_t thread_packets_next_tsc(const struct store_reader *r, const struct thread_packets *t);
 /* The bytes of that packet's payload. */
 uint64_t thread_packets_next_bytes(const struct store_reader *r, const struct thread_packets *t);

@@ -73,7 +73,7 @@ static void add_symbols(const struct elf_view *v, const struct elf_symtab *t, gl
 	}
 }
 
-/* Of several names of one variable the first counts: one that others may use, then the one with
+/* The first of several names of one variable counts: one that others may use, then the one with
  * fewer underscores before it (environ, __environ). */
 static int compare_global(const void *a, const void *b)
 {

@@ -65,7 +65,8 @@ enum call_flag {
 	CALL_OTHERS = 4096,  /* set by who follows the call: it is none of his (record_filter.c) */
 };
 
-/* Of a frame, in no step, whose flags are 16 bits: the index has the call (call_index.h). */
+/* A flag of frames alone, since steps have 16 bits for flags: the index has the call
+ * (call_index.h). */
 #define CALL_NOTED (1u << 16)
 
 /* A returned value: rax, or CALL_FLOAT; and CALL_TEXT or one of CALL_BLOCK. */

@@ -149,7 +149,7 @@ static const struct option record_options[] = {
 #define LABEL { 0, "label", "KEY=VALUE", "a label of the run, such as version=1.2; may be given several times", .set = set_label }
 #define NO_COMMAND { 0, "no-command", NULL, "do not send the program's command line", set_flag, TO(of_push.no_command) }
 
-/* Of cmd_record(), too: what brace push does, behind it. */
+/* Options of record that do brace push's work when the recording ends. */
 static const struct option record_push_options[] = {
 	{ 0, "push", "URL[,URL]...", "send the trace to a fleet's ClickHouse servers when it is written, each file of --rotate at once (brace help push)",
 	  set_text, TO(of_push.to) },

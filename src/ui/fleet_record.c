@@ -59,7 +59,7 @@ static int print(void *arg, const char *bytes, size_t n)
 	return write_all(STDOUT_FILENO, bytes, n);
 }
 
-/* Of struct remote_spec. A terminal gets no byte of a host's as it is. */
+/* The `tell` of struct remote_spec. A terminal gets no byte of a host's as it is. */
 static void tell(void *arg, const char *host, bool is_error, const char *line, size_t n)
 {
 	struct fleet_recording *f = arg;

@@ -72,7 +72,7 @@ void follow_side_detach(struct follow_side *s)
 	s->detach_ms = monotonic_ms() - began;
 }
 
-/* What else they may take, behind the type. */
+/* Other types that the functions may take, for the sentence behind the type itself. */
 static const char *also_taken(const struct follow_side *s)
 {
 	if (!follow_kernel_plan(s->kernel)->io.is_wanted)

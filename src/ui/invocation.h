@@ -98,14 +98,14 @@ struct follow_options {
 	VEC(const char *) ends;
 };
 
-/* Of push, and of fleet, which asks what push sent. */
+/* Options that push shares with fleet, which asks what push sent. */
 struct push_options {
 	const char *to, *auth, *ca, *host;
 	VEC(const char *) labels;
 	uint64_t retry_ns, since_ns;
 	bool retries;         /* retry_ns was given */
 	bool calls, create, insecure, no_command, verify;
-	/* Of record --push, and of push --spooled. */
+	/* Options of record --push and of push --spooled. */
 	const char *spool;
 	uint64_t spool_most;  /* bytes; 0: not given */
 	bool spooled;
@@ -113,7 +113,7 @@ struct push_options {
 	void *ended_arg;
 };
 
-/* Of fleet record. */
+/* Options of fleet record. */
 struct hosts_options {
 	const char *hosts, *ssh;
 	uint64_t silence_ns;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a session with a ring (brace start --ring FILE) has left: FILE, its memory, if it died;
+/* Files that a session with a ring (brace start --ring FILE) leaves: FILE, its memory, if it died;
  * FILE.trace, the newest records that it had taken; FILE.trace.N, those before. The next session
  * with the same ring, or the user, finds them as FILE.last and FILE.last.1, which are whole trace
  * files. */

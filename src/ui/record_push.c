@@ -94,7 +94,7 @@ static void put(struct record_push *p, const char *file, bool copies)
 		p->why = err;
 }
 
-/* Of struct session_rotation. */
+/* The `ended` of struct session_rotation. */
 static void put_file(void *arg, const char *file)
 {
 	struct record_push *p = arg;
@@ -218,7 +218,7 @@ static void say_refused(const struct record_push *p)
 	say_error(&why);
 }
 
-/* What is left is said even with -q: something is to be done. */
+/* Traces that are left are told of even with -q: something is to be done. */
 static void say_result(const struct record_push *p, const struct pushing_spool *s)
 {
 	size_t left = 0;
@@ -236,7 +236,7 @@ static void say_result(const struct record_push *p, const struct pushing_spool *
 		    p->inv->of_push.to);
 }
 
-/* What the list did not reach, after an interrupt, is left as well. */
+/* Traces that an interrupted pass did not come to are left as well. */
 static void count_left(struct record_push *p, struct pushing_spool *s)
 {
 	uint64_t bytes;

@@ -108,7 +108,7 @@ static int ask(const struct invocation *inv, const struct fleet_question *q,
 	if (status)
 		return status;
 	status = fleet_option_missing(&a);
-	/* Of servers that did not answer nobody can say what they have. */
+	/* A server that did not answer may have rows: nobody can say that nothing is found. */
 	if (status || a.rows || (!w->function && q->texts == 3))
 		return status;
 	return say_nothing_found(w);

@@ -17,7 +17,7 @@
 
 #define RETRY_NS UINT64_C(30000000000)
 
-/* What became of a push that did not end well. */
+/* Tells how far a push came that did not end well. */
 static int say_failure(const struct fleet_push *p, int r, struct err *err)
 {
 	if (err->code)
@@ -60,7 +60,7 @@ static int push_file(const struct invocation *inv, struct fleet_push *p)
 	return status;
 }
 
-/* What the notes in the spool say cannot be said here, too. 0, or EXIT_BRACE (said). */
+/* Refuses options whose values the notes in the spool have. 0, or EXIT_BRACE (said). */
 static int check_spooled(const struct invocation *inv)
 {
 	const struct push_options *o = &inv->of_push;

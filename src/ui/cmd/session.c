@@ -102,8 +102,8 @@ static int serve_session(void *arg, int told, struct err *err)
 	return e;
 }
 
-/* What an earlier session left in the ring is made a trace first. 0, or an exit status. Without a
- * program that is all. */
+/* Makes a trace of the records that an earlier session left in the ring; without a program that is
+ * all. 0, or an exit status. */
 static int take_ring(struct invocation *inv)
 {
 	const bool begins = inv->pids.n || inv->n_operands;
