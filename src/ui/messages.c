@@ -15,54 +15,6 @@
 
 #define NAMES_MAX 4 /* names of one kind in a line */
 
-/* The words for programs that ran untraced, by the reason. Kinds without a word here are no such
- * reason and have lines of their own. */
-static const char *const words[MESSAGE_KINDS] = {
-	[MESSAGE_STATIC] = "static",
-	[MESSAGE_32BIT] = "32-bit",
-	[MESSAGE_MACHINE] = "for another processor",
-	[MESSAGE_SETUID] = "set-uid",
-	[MESSAGE_CAPABILITIES] = "with file capabilities",
-	[MESSAGE_ROOT] = "in a changed root",
-	[MESSAGE_NETWORK] = "in another network namespace",
-	[MESSAGE_FILTERED] = "under a seccomp filter",
-	[MESSAGE_LIMIT] = "in a limited address space",
-	[MESSAGE_LOADER] = "with another C library",
-	[MESSAGE_UNPLANNED] = "not planned",
-	[MESSAGE_BRACE] = "traced by another brace",
-};
-
-/* Names for `brace info --json`. Scripts compare them: a name stays. */
-static const char *const kinds[MESSAGE_KINDS] = {
-	[MESSAGE_STATIC] = "static",     [MESSAGE_32BIT] = "32bit",         [MESSAGE_MACHINE] = "machine",
-	[MESSAGE_SETUID] = "setuid",     [MESSAGE_CAPABILITIES] = "capabilities", [MESSAGE_ROOT] = "root",
-	[MESSAGE_NETWORK] = "network",   [MESSAGE_FILTERED] = "filtered",   [MESSAGE_LIMIT] = "limit",
-	[MESSAGE_STOPPED] = "stopped",   [MESSAGE_LOADER] = "loader",
-	[MESSAGE_SPOILED] = "spoiled",   [MESSAGE_HANDLER] = "handler",   [MESSAGE_UNSEEN] = "unseen",
-	[MESSAGE_UNPLANNED] = "unplanned", [MESSAGE_FILE] = "file",      [MESSAGE_FORGED] = "forged",
-	[MESSAGE_USER] = "user",         [MESSAGE_FULL] = "full",        [MESSAGE_BRACE] = "brace",
-	[MESSAGE_CLOCK] = "clock",       [MESSAGE_STRANGER] = "stranger",
-	[MESSAGE_RENAMES] = "renames",   [MESSAGE_VAIN] = "vain",         [MESSAGE_GIVEN_UP] = "given-up",
-	[MESSAGE_ENDED] = "ended",       [MESSAGE_NO_STACK] = "no-stack", [MESSAGE_PROBE] = "probe",
-	[MESSAGE_UNRETURNED] = "unreturned", [MESSAGE_TOO_LONG] = "too-long",
-	[MESSAGE_ROTATED] = "rotated",
-	[MESSAGE_UNKEPT] = "unkept",
-	[MESSAGE_SNAPSHOT] = "snapshot", [MESSAGE_OVERWRITTEN] = "overwritten",
-	[MESSAGE_UNNAMED] = "unnamed",   [MESSAGE_HOLES] = "holes",
-};
-
-/* A trace of a later brace may have kinds that this one lacks. */
-const char *messages_kind(uint32_t kind)
-{
-	return kind < MESSAGE_KINDS && kinds[kind] ? kinds[kind] : "unknown";
-}
-
-/* Kinds with a word in `words` are reasons why a program ran untraced. */
-static bool is_untraced(const struct trace_message *n)
-{
-	return n->kind < MESSAGE_KINDS && words[n->kind];
-}
-
 /* Sum of the counts of one kind's messages: programs, processes or lost switches, by the kind. */
 static uint32_t count_of(const struct trace_message *messages, size_t n, uint32_t kind)
 {
@@ -92,29 +44,6 @@ static void print_names(struct out *o, const struct trace_message *messages, siz
 	}
 	if (shown)
 		out_char(o, ')');
-}
-
-/* One line for all programs that ran untraced, by their reasons. */
-static void print_untraced(struct out *o, const char *prefix, const struct trace_message *messages,
-			   size_t n)
-{
-	const char *comma = "";
-	uint32_t total = 0;
-
-	for (size_t i = 0; i < n; i++)
-		total += is_untraced(&messages[i]) ? messages[i].count : 0;
-	if (!total)
-		return;
-	out_printf(o, "%s%" PRIu32 " program%s ran untraced: ", prefix, total,
-		   total == 1 ? "" : "s");
-	for (uint32_t k = 0; k < MESSAGE_KINDS; k++) {
-		if (!words[k] || !count_of(messages, n, k))
-			continue;
-		out_printf(o, "%s%" PRIu32 " %s", comma, count_of(messages, n, k), words[k]);
-		print_names(o, messages, n, k);
-		comma = ", ";
-	}
-	out_char(o, '\n');
 }
 
 /* "PID (NAME): " for one process, "N processes (NAME): " for several: a message counts processes of
@@ -152,7 +81,7 @@ static void print_forged(struct out *o, const char *prefix, const struct trace_m
 }
 
 /* For the session as a whole: whose stores they were cannot be told. */
-static void print_spoiled(struct out *o, const char *prefix)
+static void print_spoiled(struct out *o, const char *prefix, uint32_t count)
 {
 	out_printf(
 		o,
@@ -161,13 +90,13 @@ static void print_spoiled(struct out *o, const char *prefix)
 		prefix);
 }
 
-static void print_holes(struct out *o, const char *prefix, uint64_t pages)
+static void print_holes(struct out *o, const char *prefix, uint32_t pages)
 {
 	out_printf(
 		o,
-		"%s%llu pages (4 KiB) were taken out of the session memory, or out of its ring: what had"
+		"%s%" PRIu32 " pages (4 KiB) were taken out of the session memory, or out of its ring: what had"
 		" been there is lost, and not all of it is counted\n",
-		prefix, (unsigned long long)pages);
+		prefix, pages);
 }
 
 /* " (REASON)"; the number comes from a file, perhaps a newer writer's: a reason that is not known
@@ -176,30 +105,6 @@ static void print_reason(struct out *o, uint32_t number)
 {
 	if (number < REASONS_N && number)
 		out_printf(o, " (%s)", hook_reason_words[number]);
-}
-
-/* One line for all messages of a kind: names, each with its reason. */
-static void print_unprobed(struct out *o, const char *prefix, const char *what, uint32_t kind,
-			   const struct trace_message *messages, size_t n)
-{
-	const char *comma = "";
-
-	if (!count_of(messages, n, kind))
-		return;
-	out_printf(o, "%s%s", prefix, what);
-	for (size_t i = 0; i < n; i++) {
-		if (messages[i].kind != kind)
-			continue;
-		out_str(o, comma);
-		out_foreign(o, messages[i].name[0] ? messages[i].name : "others",
-			    sizeof(messages[i].name));
-		if (kind == MESSAGE_HANDLER && messages[i].number == MESSAGE_NOT_HELD)
-			out_str(o, " (brace may not stop it)");
-		else
-			print_reason(o, messages[i].number);
-		comma = ", ";
-	}
-	out_char(o, '\n');
 }
 
 /* `number` is the errno of opening the module's file (image/mapped_file.c); two of them have causes
@@ -278,7 +183,7 @@ static void print_renames(struct out *o, const char *prefix, uint32_t count)
 }
 
 /* Without the count: a name may be in it several times. */
-static void print_unnamed(struct out *o, const char *prefix)
+static void print_unnamed(struct out *o, const char *prefix, uint32_t count)
 {
 	out_printf(
 		o,
@@ -415,60 +320,163 @@ static void print_overwritten(struct out *o, const char *prefix, const struct tr
 	out_str(o, " older records are not in it: newer ones took their place\n");
 }
 
-/* Programs that ran untraced come first, then what befell processes, files, and what is less exact
- * than it looks. */
+/* --- the table -------------------------------------------------------------------------------- */
+
+/* Lines come in the order of these values. Messages of one value, whatever their kinds, come in the
+ * order in which they were told. */
+enum message_turn {
+	TURN_NONE, /* no line of its own */
+	TURN_PROCESSES,
+	TURN_FILES,
+	TURN_HANDLERS, /* from here on what is less exact than it looks */
+	TURN_PROBES,
+	TURN_SPOILED,
+	TURN_HOLES,
+	TURN_UNSEEN,
+	TURN_UNRETURNED,
+	TURN_TOO_LONG,
+	TURN_UNKEPT,
+	TURN_RENAMES,
+	TURN_UNNAMED,
+	TURN_CLOCK,
+	TURNS_N
+};
+
+/* A kind's line: one for each message (each), or one for all, of the sum of their counts (sum) or
+ * of their names, with reasons, behind the words of `names`. */
+static const struct message_row {
+	const char *name;     /* for `brace info --json`. Scripts compare them: a name stays */
+	const char *untraced; /* a reason why a program ran untraced, which all share a line */
+	enum message_turn turn;
+	void (*each)(struct out *o, const char *prefix, const struct trace_message *note);
+	void (*sum)(struct out *o, const char *prefix, uint32_t count);
+	const char *names;
+} rows[MESSAGE_KINDS] = {
+	[MESSAGE_STATIC] = { "static", "static" },
+	[MESSAGE_32BIT] = { "32bit", "32-bit" },
+	[MESSAGE_MACHINE] = { "machine", "for another processor" },
+	[MESSAGE_SETUID] = { "setuid", "set-uid" },
+	[MESSAGE_CAPABILITIES] = { "capabilities", "with file capabilities" },
+	[MESSAGE_ROOT] = { "root", "in a changed root" },
+	[MESSAGE_NETWORK] = { "network", "in another network namespace" },
+	[MESSAGE_FILTERED] = { "filtered", "under a seccomp filter" },
+	[MESSAGE_LIMIT] = { "limit", "in a limited address space" },
+	[MESSAGE_LOADER] = { "loader", "with another C library" },
+	[MESSAGE_UNPLANNED] = { "unplanned", "not planned" },
+	[MESSAGE_BRACE] = { "brace", "traced by another brace" },
+	[MESSAGE_STOPPED] = { "stopped", .turn = TURN_PROCESSES, .each = print_stopped },
+	[MESSAGE_FORGED] = { "forged", .turn = TURN_PROCESSES, .each = print_forged },
+	[MESSAGE_USER] = { "user", .turn = TURN_PROCESSES, .each = print_user },
+	[MESSAGE_ENDED] = { "ended", .turn = TURN_PROCESSES, .each = print_ended },
+	[MESSAGE_STRANGER] = { "stranger", .turn = TURN_PROCESSES, .each = print_strangers },
+	[MESSAGE_VAIN] = { "vain", .turn = TURN_PROCESSES, .each = print_unblocked },
+	[MESSAGE_GIVEN_UP] = { "given-up", .turn = TURN_PROCESSES, .each = print_unblocked },
+	[MESSAGE_NO_STACK] = { "no-stack", .turn = TURN_PROCESSES, .each = print_no_stack },
+	[MESSAGE_FILE] = { "file", .turn = TURN_FILES, .each = print_file },
+	[MESSAGE_FULL] = { "full", .turn = TURN_FILES, .each = print_full },
+	[MESSAGE_ROTATED] = { "rotated", .turn = TURN_FILES, .each = print_rotated },
+	[MESSAGE_SNAPSHOT] = { "snapshot", .turn = TURN_FILES, .each = print_snapshot },
+	[MESSAGE_OVERWRITTEN] = { "overwritten", .turn = TURN_FILES, .each = print_overwritten },
+	[MESSAGE_HANDLER] = { "handler", .turn = TURN_HANDLERS,
+			      .names = "not told are signals that were delivered to " },
+	[MESSAGE_PROBE] = { "probe", .turn = TURN_PROBES,
+			    .names = "some places of these events are not probed: " },
+	[MESSAGE_SPOILED] = { "spoiled", .turn = TURN_SPOILED, .sum = print_spoiled },
+	[MESSAGE_HOLES] = { "holes", .turn = TURN_HOLES, .sum = print_holes },
+	[MESSAGE_UNSEEN] = { "unseen", .turn = TURN_UNSEEN, .sum = print_unseen },
+	[MESSAGE_UNRETURNED] = { "unreturned", .turn = TURN_UNRETURNED, .sum = print_unreturned },
+	[MESSAGE_TOO_LONG] = { "too-long", .turn = TURN_TOO_LONG, .sum = print_too_long },
+	[MESSAGE_UNKEPT] = { "unkept", .turn = TURN_UNKEPT, .each = print_unkept },
+	[MESSAGE_RENAMES] = { "renames", .turn = TURN_RENAMES, .sum = print_renames },
+	[MESSAGE_UNNAMED] = { "unnamed", .turn = TURN_UNNAMED, .sum = print_unnamed },
+	[MESSAGE_CLOCK] = { "clock", .turn = TURN_CLOCK, .each = print_clock },
+};
+
+/* A trace of a later brace may have kinds that this one lacks. */
+static const struct message_row *row_of_kind(uint32_t kind)
+{
+	static const struct message_row unknown = { "unknown" };
+
+	return kind < MESSAGE_KINDS && rows[kind].name ? &rows[kind] : &unknown;
+}
+
+const char *messages_kind(uint32_t kind)
+{
+	return row_of_kind(kind)->name;
+}
+
+/* One line for all programs that ran untraced, by their reasons. */
+static void print_untraced(struct out *o, const char *prefix, const struct trace_message *messages,
+			   size_t n)
+{
+	const char *comma = "";
+	uint32_t total = 0;
+
+	for (uint32_t k = 0; k < MESSAGE_KINDS; k++)
+		total += rows[k].untraced ? count_of(messages, n, k) : 0;
+	if (!total)
+		return;
+	out_printf(o, "%s%" PRIu32 " program%s ran untraced: ", prefix, total,
+		   total == 1 ? "" : "s");
+	for (uint32_t k = 0; k < MESSAGE_KINDS; k++) {
+		if (!rows[k].untraced || !count_of(messages, n, k))
+			continue;
+		out_printf(o, "%s%" PRIu32 " %s", comma, count_of(messages, n, k),
+			   rows[k].untraced);
+		print_names(o, messages, n, k);
+		comma = ", ";
+	}
+	out_char(o, '\n');
+}
+
+/* One line for all messages of a kind: names, each with its reason. */
+static void print_reasons(struct out *o, const char *prefix, uint32_t kind,
+			  const struct trace_message *messages, size_t n)
+{
+	const char *comma = "";
+
+	out_printf(o, "%s%s", prefix, rows[kind].names);
+	for (size_t i = 0; i < n; i++) {
+		if (messages[i].kind != kind)
+			continue;
+		out_str(o, comma);
+		out_foreign(o, messages[i].name[0] ? messages[i].name : "others",
+			    sizeof(messages[i].name));
+		if (kind == MESSAGE_HANDLER && messages[i].number == MESSAGE_NOT_HELD)
+			out_str(o, " (brace may not stop it)");
+		else
+			print_reason(o, messages[i].number);
+		comma = ", ";
+	}
+	out_char(o, '\n');
+}
+
+/* The lines for all messages of a kind. */
+static void print_kind(struct out *o, const char *prefix, uint32_t kind,
+		       const struct trace_message *messages, size_t n)
+{
+	const uint32_t count = count_of(messages, n, kind);
+
+	if (count && rows[kind].sum)
+		rows[kind].sum(o, prefix, count);
+	if (count && rows[kind].names)
+		print_reasons(o, prefix, kind, messages, n);
+}
+
+/* Programs that ran untraced come first. */
 void messages_print(struct out *o, const char *prefix, const struct trace_message *messages,
 		    size_t n)
 {
 	print_untraced(o, prefix, messages, n);
-	for (size_t i = 0; i < n; i++)
-		if (messages[i].kind == MESSAGE_STOPPED)
-			print_stopped(o, prefix, &messages[i]);
-		else if (messages[i].kind == MESSAGE_FORGED)
-			print_forged(o, prefix, &messages[i]);
-		else if (messages[i].kind == MESSAGE_USER)
-			print_user(o, prefix, &messages[i]);
-		else if (messages[i].kind == MESSAGE_ENDED)
-			print_ended(o, prefix, &messages[i]);
-		else if (messages[i].kind == MESSAGE_STRANGER)
-			print_strangers(o, prefix, &messages[i]);
-		else if (messages[i].kind == MESSAGE_VAIN || messages[i].kind == MESSAGE_GIVEN_UP)
-			print_unblocked(o, prefix, &messages[i]);
-		else if (messages[i].kind == MESSAGE_NO_STACK)
-			print_no_stack(o, prefix, &messages[i]);
-	for (size_t i = 0; i < n; i++)
-		if (messages[i].kind == MESSAGE_FILE)
-			print_file(o, prefix, &messages[i]);
-		else if (messages[i].kind == MESSAGE_FULL)
-			print_full(o, prefix, &messages[i]);
-		else if (messages[i].kind == MESSAGE_ROTATED)
-			print_rotated(o, prefix, &messages[i]);
-		else if (messages[i].kind == MESSAGE_SNAPSHOT)
-			print_snapshot(o, prefix, &messages[i]);
-		else if (messages[i].kind == MESSAGE_OVERWRITTEN)
-			print_overwritten(o, prefix, &messages[i]);
-	print_unprobed(o, prefix, "not told are signals that were delivered to ", MESSAGE_HANDLER,
-		       messages, n);
-	print_unprobed(o, prefix, "some places of these events are not probed: ", MESSAGE_PROBE,
-		       messages, n);
-	if (count_of(messages, n, MESSAGE_SPOILED))
-		print_spoiled(o, prefix);
-	if (count_of(messages, n, MESSAGE_HOLES))
-		print_holes(o, prefix, count_of(messages, n, MESSAGE_HOLES));
-	if (count_of(messages, n, MESSAGE_UNSEEN))
-		print_unseen(o, prefix, count_of(messages, n, MESSAGE_UNSEEN));
-	if (count_of(messages, n, MESSAGE_UNRETURNED))
-		print_unreturned(o, prefix, count_of(messages, n, MESSAGE_UNRETURNED));
-	if (count_of(messages, n, MESSAGE_TOO_LONG))
-		print_too_long(o, prefix, count_of(messages, n, MESSAGE_TOO_LONG));
-	for (size_t i = 0; i < n; i++)
-		if (messages[i].kind == MESSAGE_UNKEPT)
-			print_unkept(o, prefix, &messages[i]);
-	if (count_of(messages, n, MESSAGE_RENAMES))
-		print_renames(o, prefix, count_of(messages, n, MESSAGE_RENAMES));
-	if (count_of(messages, n, MESSAGE_UNNAMED))
-		print_unnamed(o, prefix);
-	for (size_t i = 0; i < n; i++)
-		if (messages[i].kind == MESSAGE_CLOCK)
-			print_clock(o, prefix, &messages[i]);
+	for (unsigned turn = TURN_NONE + 1; turn < TURNS_N; turn++) {
+		for (size_t i = 0; i < n; i++) {
+			const struct message_row *row = row_of_kind(messages[i].kind);
+
+			if (row->turn == turn && row->each)
+				row->each(o, prefix, &messages[i]);
+		}
+		for (uint32_t kind = 0; kind < MESSAGE_KINDS; kind++)
+			if (rows[kind].turn == turn)
+				print_kind(o, prefix, kind, messages, n);
+	}
 }
