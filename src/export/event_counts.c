@@ -8,37 +8,19 @@
 
 #include "report/event_fields.h"
 
-/* by: a field that must be the thread's number, because the event comes to both threads of a
- * switch; NULL: each event counts. */
-static const struct { const char *name, *system, *event, *by; } kinds[EVENT_COUNTS_KINDS_N] = {
-	{ "page_faults", "exceptions", "page_fault_user", NULL },
-	{ "context_switches", "sched", "sched_switch", "prev_pid" },
-};
-
-/* EVENT_COUNTS_KINDS_N: the event is none that is counted. */
-static uint8_t kind_of(const struct trace_event *e)
-{
-	uint8_t k = 0;
-
-	while (k < EVENT_COUNTS_KINDS_N &&
-	       (strcmp(e->system, kinds[k].system) || strcmp(e->name, kinds[k].event)))
-		k++;
-	return k;
-}
-
 /* The offset is the trace's own: the format is that of the kernel where it was recorded. */
 static struct counted_event look_up(const struct trace_event *e)
 {
-	struct counted_event found = { .kind = kind_of(e) };
+	struct counted_event found = { .kind = (uint8_t)counter_events_kind(e) };
 	struct event_format *f;
 
-	if (found.kind == EVENT_COUNTS_KINDS_N || !kinds[found.kind].by)
+	if (found.kind == COUNTER_EVENTS_N || !counter_events[found.kind].by)
 		return found;
 	f = event_format_parse(e->format, strlen(e->format), e->system, NULL);
-	found.by = f ? event_fields_offset(f, kinds[found.kind].by, 4) : 0;
+	found.by = f ? event_fields_offset(f, counter_events[found.kind].by, 4) : 0;
 	event_format_free(f);
 	if (!found.by)
-		found.kind = EVENT_COUNTS_KINDS_N;
+		found.kind = COUNTER_EVENTS_N;
 	return found;
 }
 
@@ -57,7 +39,7 @@ void event_counts_free(struct event_counts *c)
 
 uint64_t event_counts_count(struct event_counts *c, const struct walk_step *s, unsigned *kind)
 {
-	const size_t at = (size_t)s->lane * EVENT_COUNTS_KINDS_N;
+	const size_t at = (size_t)s->lane * COUNTER_EVENTS_N;
 	const struct trace_event *e =
 		s->kind == WALK_EVENT ? trace_info_event(c->info, s->event->fn) : NULL;
 	struct counted_event of;
@@ -65,12 +47,12 @@ uint64_t event_counts_count(struct event_counts *c, const struct walk_step *s, u
 	if (!e)
 		return 0;
 	of = c->events.at[e - c->info->events.at];
-	if (of.kind == EVENT_COUNTS_KINDS_N)
+	if (of.kind == COUNTER_EVENTS_N)
 		return 0;
 	if (of.by &&
 	    event_fields_number(s->event, of.by, 4) != c->info->threads.at[s->thread].tid)
 		return 0;
-	while (c->counts.n < at + EVENT_COUNTS_KINDS_N)
+	while (c->counts.n < at + COUNTER_EVENTS_N)
 		*vec_add(&c->counts) = 0;
 	*kind = of.kind;
 	return ++c->counts.at[at + of.kind];
@@ -78,5 +60,5 @@ uint64_t event_counts_count(struct event_counts *c, const struct walk_step *s, u
 
 const char *event_counts_name(unsigned kind)
 {
-	return kinds[kind].name;
+	return counter_events[kind].name;
 }

@@ -4,8 +4,8 @@
 #pragma once
 #include "base/vec.h"
 #include "export/walk.h"
+#include "report/counter_events.h"
 
-#define EVENT_COUNTS_KINDS_N 2u
 
 struct counted_event { uint8_t kind; uint16_t by; }; /* by: offset of a field; 0: it has none */
 

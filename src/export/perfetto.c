@@ -380,7 +380,7 @@ static void put_counter(struct perfetto *p, const struct walk_step *s)
 
 	if (!n)
 		return;
-	uuid = COUNTER_UUID + (uint64_t)s->lane * EVENT_COUNTS_KINDS_N + kind;
+	uuid = COUNTER_UUID + (uint64_t)s->lane * COUNTER_EVENTS_N + kind;
 	if (n == 1)
 		tell_counter(p, s, kind, uuid);
 	protobuf_number(&p->event, EVENT_TYPE, COUNTER);

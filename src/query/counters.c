@@ -8,31 +8,13 @@
 
 #include "base/number_map.h"
 #include "query/table.h"
+#include "report/counter_events.h"
 
 struct counter_row { uint64_t ts; uint32_t track, value; };
-
-/* by: a field that must be the thread's number, because the event comes to both threads of a
- * switch; NULL: each event counts. */
-static const struct { const char *name, *system, *event, *by; } kinds[] = {
-	{ "page_faults", "exceptions", "page_fault_user", NULL },
-	{ "context_switches", "sched", "sched_switch", "prev_pid" },
-};
-#define KINDS_N (sizeof(kinds) / sizeof(*kinds))
 
 static const struct counter_row *rows(const struct query *q)
 {
 	return q->counters.rows.at;
-}
-
-/* KINDS_N: the event is none that is counted. */
-static uint32_t kind_of(const struct trace_event *e)
-{
-	uint32_t k = 0;
-
-	while (k < KINDS_N &&
-	       (strcmp(e->system, kinds[k].system) || strcmp(e->name, kinds[k].event)))
-		k++;
-	return k;
 }
 
 static bool is_counted(const struct query *q, size_t event, uint32_t kind)
@@ -41,10 +23,10 @@ static bool is_counted(const struct query *q, size_t event, uint32_t kind)
 	const struct event_format *f = q->values.formats.at[e->event];
 	struct event_value v;
 
-	if (!kinds[kind].by)
+	if (!counter_events[kind].by)
 		return true;
 	for (size_t i = 0; f && i < f->n; i++)
-		if (!strcmp(f->fields[i].name, kinds[kind].by)) {
+		if (!strcmp(f->fields[i].name, counter_events[kind].by)) {
 			v = event_value_of(&q->load, event, &f->fields[i]);
 			return v.kind == EVENT_VALUE_NUMBER &&
 			       v.number == q->load.info->threads.at[e->thread].tid;
@@ -73,7 +55,7 @@ static uint32_t thread_with_calls(const struct load *l, uint32_t thread)
 static uint32_t track_of(struct query *q, struct number_map *found, uint32_t kind, uint32_t thread)
 {
 	struct counters *c = &q->counters;
-	const uint64_t key = ((uint64_t)thread * KINDS_N + kind) + 1;
+	const uint64_t key = ((uint64_t)thread * COUNTER_EVENTS_N + kind) + 1;
 	uint64_t row = number_map_get(found, key);
 
 	if (row != NUMBER_NONE)
@@ -92,10 +74,10 @@ static int count(struct query *q, struct number_map *found)
 
 	for (size_t i = 0; i < load_events_n(&q->load) && !r; i++) {
 		const struct query_event *e = &load_events(&q->load)[i];
-		const uint32_t kind = kind_of(&q->load.info->events.at[e->event]);
+		const uint32_t kind = counter_events_kind(&q->load.info->events.at[e->event]);
 		struct counter_row row = { .ts = e->ts };
 
-		if (kind == KINDS_N || !is_counted(q, i, kind))
+		if (kind == COUNTER_EVENTS_N || !is_counted(q, i, kind))
 			continue;
 		r = spool_reserve(&c->rows, sizeof(row), &q->err);
 		if (r)
@@ -169,7 +151,7 @@ void counters_track_column(struct query *q, size_t row, int column, sqlite3_cont
 	const struct counter_track *t = &q->counters.tracks.at[row];
 
 	if (column == 1)
-		sqlite3_result_text(to, kinds[t->kind].name, -1, SQLITE_STATIC);
+		sqlite3_result_text(to, counter_events[t->kind].name, -1, SQLITE_STATIC);
 	else if (column == 2)
 		sqlite3_result_int64(to, t->thread);
 	else if (column == 3)

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "event/format.h"
+#include "report/counter_events.h"
 #include "report/event_fields.h"
 
 /* off, asleep: ticks of all periods off the processor up to this one's end. */
@@ -36,12 +37,11 @@ struct thread_counters {
 /* --- which events ------------------------------------------------------------------------- */
 
 /* NULL: the trace does not have it. */
-static const struct trace_event *find_event(const struct trace_info *info, const char *system,
-					    const char *name)
+static const struct trace_event *find_event(const struct trace_info *info,
+					    enum counter_event_kind kind)
 {
 	for (size_t i = 0; i < info->events.n; i++)
-		if (!strcmp(info->events.at[i].system, system) &&
-		    !strcmp(info->events.at[i].name, name))
+		if (counter_events_kind(&info->events.at[i]) == kind)
 			return &info->events.at[i];
 	return NULL;
 }
@@ -53,7 +53,7 @@ int thread_counters_check(const struct trace_info *info, struct err *err)
 		return err_set(err, ENOENT,
 			       "a trace of a program and the kernel has no counters: its columns "
 			       "KERNEL and BLOCKED tell where the time went");
-	if (find_event(info, "sched", "sched_switch"))
+	if (find_event(info, COUNTER_SWITCHES))
 		return 0;
 	return err_set(err, ENOENT,
 		       "the trace has no counters: brace record --counters records them");
@@ -62,8 +62,8 @@ int thread_counters_check(const struct trace_info *info, struct err *err)
 /* Where the fields are is asked of the trace's own formats: they are its kernel's. */
 static void find_events(struct thread_counters *c, const struct trace_info *info)
 {
-	const struct trace_event *s = find_event(info, "sched", "sched_switch"),
-				 *f = find_event(info, "exceptions", "page_fault_user");
+	const struct trace_event *s = find_event(info, COUNTER_SWITCHES),
+				 *f = find_event(info, COUNTER_FAULTS);
 	struct event_format *format =
 		s ? event_format_parse(s->format, strlen(s->format), s->system, NULL) : NULL;
 
