@@ -18,12 +18,6 @@ static inline uint8_t fleet_bucket(uint64_t ns)
 	return (uint8_t)(4 * (log - 1) + ((ns >> (log - 2)) & 3));
 }
 
-/* The least duration of a bucket, in ns. */
-static inline uint64_t fleet_bucket_least(uint8_t bucket)
-{
-	return bucket < 4 ? bucket : (uint64_t)(4 + bucket % 4) << (bucket / 4 - 1);
-}
-
 struct fleet_minute {
 	uint32_t minute, function;     /* seconds since 1970; the caller's number */
 	uint64_t calls, timed;         /* timed: of which a duration is known */

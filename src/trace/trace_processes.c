@@ -28,11 +28,6 @@ void trace_processes_find(struct trace_processes *p, const struct trace_info *in
 	}
 }
 
-uint64_t trace_processes_row(const struct trace_processes *p, uint32_t pid, uint32_t image)
-{
-	return number_map_get(&p->by_key, process_key(pid, image));
-}
-
 uint64_t trace_process_tsc(const struct trace_process *p, const struct trace_info *info)
 {
 	const struct trace_image *image =

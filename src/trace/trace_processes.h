@@ -19,8 +19,6 @@ struct trace_processes {
 
 /* Finds the processes of info's threads, as they are now. */
 void trace_processes_find(struct trace_processes *p, const struct trace_info *info);
-/* Returns the row of that process; NUMBER_NONE: it has no thread. */
-uint64_t trace_processes_row(const struct trace_processes *p, uint32_t pid, uint32_t image);
 /* When the process began: with its exec, or, if it inherited what its parent execed, with its first
  * thread. */
 uint64_t trace_process_tsc(const struct trace_process *p, const struct trace_info *info);
