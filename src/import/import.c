@@ -14,6 +14,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/read_all.h"
 #include "import/formats.h"
 #include "store/format.h"
 
@@ -25,19 +26,15 @@ struct opened {
 };
 
 /* All bytes of an open file. */
-static int read_all(int fd, const char *path, struct import_text *out, char **text, struct err *err)
+static int read_whole(int fd, const char *path, struct import_text *out, char **text,
+		      struct err *err)
 {
-	VEC(char) all = { 0 };
-	ssize_t n;
+	size_t n;
+	int error;
 
-	do {
-		vec_reserve(&all, all.n + (1u << 16));
-		n = read(fd, all.at + all.n, 1u << 16);
-		all.n += n > 0 ? (size_t)n : 0;
-	} while (n > 0 || (n < 0 && errno == EINTR));
-	*text = all.at;
-	*out = (struct import_text){ all.at, all.at + all.n };
-	return n < 0 ? err_set(err, errno, "cannot read %s: %s", path, strerror(errno)) : 0;
+	*text = read_all(fd, &n, &error);
+	*out = (struct import_text){ *text, *text + n };
+	return error ? err_set(err, error, "cannot read %s: %s", path, strerror(error)) : 0;
 }
 
 /* A file of the directory, or, by "", the path itself. */
@@ -47,7 +44,7 @@ static int read_named(struct opened *o, const char *name, struct import_text *ou
 	int fd = file_open(path, err), r = fd < 0 ? fd : 0;
 
 	if (!r) {
-		r = read_all(fd, path, out, &text, err);
+		r = read_whole(fd, path, out, &text, err);
 		*vec_add(&o->texts) = text;
 		close(fd);
 	}

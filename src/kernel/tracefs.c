@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "base/vec.h"
+#include "base/read_all.h"
 #include "collect/perf_rings.h"
 
 #define DEBUGFS_DIR "/sys/kernel/debug/tracing"
@@ -30,31 +30,13 @@ bool kernel_tracefs_has(const char *dir, const char *file)
 	return has;
 }
 
-/* Reads to the end; free() the result. *length: without the NUL behind it. A file of tracefs has
- * size 0 for stat() and may give less than is asked for long before its end: the end is a read of 0
- * bytes. An error ends the text where it happened. */
-static char *read_all(int fd, size_t *length)
-{
-	VEC(char) text = { 0 };
-	ssize_t n;
-
-	do {
-		vec_reserve(&text, text.n + 65536);
-		n = read(fd, text.at + text.n, text.cap - text.n - 1);
-		text.n += n > 0 ? (size_t)n : 0;
-	} while (n > 0 || (n < 0 && errno == EINTR));
-	text.at[text.n] = '\0';
-	*length = text.n;
-	return text.at;
-}
-
 char *kernel_tracefs_bytes(const char *dir, const char *file, size_t *n)
 {
 	char *path = mem_printf("%s/%s", dir, file), *text = NULL;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC), ignored;
 
 	if (fd >= 0) {
-		text = read_all(fd, n);
+		text = read_all(fd, n, &ignored);
 		close(fd);
 	}
 	free(path);
