@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Any text as an address of servers: it is refused with its column, or each server has a name of
  * which no character means anything to curl. Any bytes as a server's answer to each
- * question, and as the note of a trace in a spool: what is read of it is written and read again as
- * it was. */
+ * question and to a user's own statement; and as the note of a trace in a spool: what is read of it
+ * is written and read again as it was. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "fleet/questions.h"
 #include "fleet/spool.h"
+#include "fleet/statement.h"
 #include "query/answer.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
@@ -55,6 +56,28 @@ static void read_answer(const struct fleet_question *q, char *text)
 	query_close(query);
 }
 
+/* Rows of two servers, whose answers are the same, are twice those of one. */
+static void read_rows(char *text)
+{
+	static const struct query_sink sink = { no_columns, no_row };
+	struct fleet_rows rows = { 0 };
+	struct err err = { 0 };
+	char *again = mem_strdup(text);
+	uint64_t n;
+
+	if (fleet_rows_take(&rows, text, &err)) {
+		if (!*err.text)
+			abort();
+	} else {
+		n = rows.n;
+		if (fleet_rows_take(&rows, again, &err) || rows.n != 2 * n ||
+		    query_run(rows.query, "SELECT * FROM answer", &sink, NULL, &err))
+			abort();
+	}
+	free(again);
+	fleet_rows_free(&rows);
+}
+
 static void read_note(const char *text)
 {
 	struct spool_note n, again;
@@ -83,14 +106,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	if (!n)
 		return 0;
 	text = mem_strndup((const char *)data + 1, n - 1);
-	if (*data % 7 == 6)
+	if (*data % 8 == 7)
+		read_rows(text);
+	else if (*data % 8 == 6)
 		read_answer(&fleet_sums, text);
-	else if (*data % 7 == 5)
+	else if (*data % 8 == 5)
 		read_note(text);
-	else if (*data % 7 == 4)
+	else if (*data % 8 == 4)
 		read_addresses(text);
 	else
-		read_answer(&fleet_questions[*data % 7], text);
+		read_answer(&fleet_questions[*data % 8], text);
 	free(text);
 	return 0;
 }

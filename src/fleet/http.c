@@ -82,9 +82,11 @@ static bool is_loopback(const char *url)
 	return false;
 }
 
-static void put_settings(struct out *o, const struct http_server *s, const char *path)
+static void put_settings(struct out *o, const struct http_server *s, const char *method,
+			 const char *path)
 {
 	put_setting(o, "url", s->url, path);
+	put_setting(o, "request", method, "");
 	put_setting(o, "data-binary", "@/dev/fd/3", "");
 	put_setting(o, "header", "Expect:", "");
 	put_setting(o, "header", "Content-Type: application/octet-stream", "");
@@ -132,14 +134,14 @@ static int memory_file(const void *bytes, size_t n)
 	return r;
 }
 
-static int settings_file(const struct http_server *s, const char *path)
+static int settings_file(const struct http_server *s, const char *method, const char *path)
 {
 	struct out_text text = { 0 };
 	struct out o;
 	int fd;
 
 	out_init_raw(&o, out_keep_text, &text);
-	put_settings(&o, s, path);
+	put_settings(&o, s, method, path);
 	out_text_end(&o);
 	fd = memory_file(text.at, text.n);
 	free(text.at);
@@ -235,10 +237,10 @@ static int run_curl(const struct http_server *s, int settings, int body, struct 
 		       strerror(e));
 }
 
-int http_post(const struct http_server *s, const char *path, const void *body, size_t n,
-	      struct http_answer *a, struct err *err)
+int http_ask(const struct http_server *s, const char *method, const char *path, const void *body,
+	     size_t n, struct http_answer *a, struct err *err)
 {
-	int files[2] = { settings_file(s, path), memory_file(body, n) }, r = 0;
+	int files[2] = { settings_file(s, method, path), memory_file(body, n) }, r = 0;
 
 	*a = (struct http_answer){ 0 };
 	for (size_t i = 0; i < 2; i++)

@@ -26,9 +26,9 @@ struct http_answer {
 	size_t n;
 };
 
-/* Posts n bytes to a path with its parameters, which are encoded already. 0, whatever the server
- * says; or -errno and *err: curl could not be run. Any thread. */
-int http_post(const struct http_server *s, const char *path, const void *body, size_t n,
-	      struct http_answer *a, struct err *err);
+/* Sends n bytes to a path with its parameters, which are encoded already, by POST or GET. 0,
+ * whatever the server says; or -errno and *err: curl could not be run. Any thread. */
+int http_ask(const struct http_server *s, const char *method, const char *path, const void *body,
+	     size_t n, struct http_answer *a, struct err *err);
 /* The text with all but letters, digits and "-_.~" as %XX, for a parameter of a path; free() it. */
 char *http_encode(const char *text);

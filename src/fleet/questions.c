@@ -197,25 +197,6 @@ static char *fill_in(const char *ask, const struct fleet_servers *s, const struc
 
 /* --- their answers ----------------------------------------------------- */
 
-/* Undoes the escapes of a field, in place. */
-static void unescape(char *field)
-{
-	static const char escaped[] = "tnrbf0", bytes[] = "\t\n\r\b\f\0";
-	char *to = field;
-
-	for (; *field; field++) {
-		const char *e;
-
-		if (*field != '\\' || !field[1]) {
-			*to++ = *field;
-			continue;
-		}
-		e = strchr(escaped, *++field);
-		*to++ = e ? bytes[e - escaped] : *field;
-	}
-	*to = '\0';
-}
-
 /* Sums of numbers up to here, of as many servers as there may be, are numbers of SQLite's. False:
  * it is more. Keys are not added up. */
 static bool read_number(const char *field, bool is_key, uint64_t *number)
@@ -230,21 +211,18 @@ static bool take_row(const struct fleet_question *q, char *line, struct query *t
 {
 	const unsigned n = q->keys + 1 + q->values;
 	struct query_cell cells[CELLS_MAX] = { { 0 } };
-	char *field = line, *end;
+	char *at = line, *field;
 
 	for (unsigned i = 0; i < n; i++) {
-		end = field ? strchr(field, '\t') : NULL;
-		if (!field || (end == NULL) != (i + 1 == n))
+		field = at ? fleet_answer_field(&at) : NULL;
+		if (!field || (at == NULL) != (i + 1 == n))
 			return false;
-		if (end)
-			*end = '\0';
 		if (i < q->texts)
-			unescape(field);
+			fleet_answer_unescape(field);
 		if (i < q->texts)
 			cells[i].text = field;
 		else if (!read_number(field, i < q->keys, &cells[i].number))
 			return false;
-		field = end ? end + 1 : NULL;
 	}
 	query_answer_add(to, cells, n);
 	return true;
@@ -253,18 +231,15 @@ static bool take_row(const struct fleet_question *q, char *line, struct query *t
 int fleet_question_take(const struct fleet_question *q, char *text, struct query *to,
 			struct fleet_answer *a, struct err *err)
 {
-	char *end;
+	char *line;
+	int r;
 
-	for (char *line = text; *line; line = end + 1) {
-		end = strchr(line, '\n');
-		if (!end)
-			return err_set(err, EPROTO, "its answer ends within a line");
-		*end = '\0';
+	while ((r = fleet_answer_line(&text, &line, err)) > 0) {
 		if (!take_row(q, line, to))
 			return err_set(err, EPROTO, "its answer has other columns than it was asked for, or a number that no sum of calls can have");
 		a->rows++;
 	}
-	return 0;
+	return r;
 }
 
 /* Sets *lost to the records that were lost in these runs. */
@@ -284,18 +259,27 @@ static int ask_lost(const struct fleet_servers *s, size_t server, const struct f
 	return 0;
 }
 
+struct asking {
+	const struct fleet_question *question;
+	const struct fleet_servers *servers;
+	const struct fleet_spec *spec;
+	struct query *to;
+	struct fleet_answer *answer;
+};
+
 /* All of a question's statements at one server: its rows and losses count only if all are
  * answered. */
-static int ask_server(const struct fleet_question *q, const struct fleet_servers *s, size_t server,
-		      const struct fleet_spec *w, struct query *to, struct fleet_answer *a,
-		      struct err *err)
+static int ask_server(void *arg, size_t server, struct err *err)
 {
+	const struct asking *k = arg;
+	const struct fleet_question *q = k->question;
+	const struct fleet_servers *s = k->servers;
 	VEC(char *) texts = { 0 };
 	uint64_t lost = 0;
-	int r = ask_lost(s, server, w, &lost, err);
+	int r = ask_lost(s, server, k->spec, &lost, err);
 
 	for (size_t i = 0; !r && q->asks[i]; i++) {
-		char *sql = fill_in(q->asks[i], s, w), *text;
+		char *sql = fill_in(q->asks[i], s, k->spec), *text;
 
 		r = fleet_ask(s, server, sql, &text, err);
 		if (!r)
@@ -303,50 +287,28 @@ static int ask_server(const struct fleet_question *q, const struct fleet_servers
 		free(sql);
 	}
 	for (size_t i = 0; i < texts.n; i++) {
-		if (!r && fleet_question_take(q, texts.at[i], to, a, err))
+		if (!r && fleet_question_take(q, texts.at[i], k->to, k->answer, err))
 			r = err_prefix(err, "%s is not to be trusted", s->at.at[server].url);
 		free(texts.at[i]);
 	}
 	vec_free(&texts);
-	a->lost += r ? 0 : lost;
+	k->answer->lost += r ? 0 : lost;
 	return r;
-}
-
-/* Whether a failure means that the server is away, and not that it refuses. */
-static bool is_away(int r)
-{
-	return r == -EAGAIN || r == -ECONNREFUSED;
-}
-
-static int ask_all(const struct fleet_question *q, const struct fleet_servers *s,
-		   const struct fleet_spec *w, struct query *to, struct fleet_answer *a,
-		   struct err *err)
-{
-	a->servers = s->at.n;
-	for (size_t i = 0; i < s->at.n; i++) {
-		const int r = ask_server(q, s, i, w, to, a, err);
-
-		if (r && !is_away(r))
-			return r;
-		if (r && !a->missing.code)
-			a->missing = *err;
-		a->answered += !r;
-	}
-	return a->answered ? 0 : -err->code;
 }
 
 int fleet_question_ask(const struct fleet_question *q, const struct fleet_servers *s,
 		       const struct fleet_spec *w, uint64_t limit, const struct query_sink *sink,
 		       void *arg, struct fleet_answer *a, struct err *err)
 {
+	struct asking asking = { .question = q, .servers = s, .spec = w, .answer = a };
 	struct query *query;
 	char *select;
 	int r = query_answer_open(q->keys, q->values, &query, err);
 
 	if (r)
 		return r;
-	*a = (struct fleet_answer){ 0 };
-	r = ask_all(q, s, w, query, a, err);
+	asking.to = query;
+	r = fleet_answer_all(s, ask_server, &asking, a, err);
 	if (!r && a->rows) {
 		select = mem_printf("%s LIMIT %" PRId64, q->select, limit ? (int64_t)limit : -1);
 		r = query_run(query, select, sink, arg, err);

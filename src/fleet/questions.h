@@ -2,7 +2,7 @@
 /* Questions about the runs of a fleet. Each server adds up its own runs; brace joins what they
  * answer, so that servers need not know each other. */
 #pragma once
-#include "fleet/server.h"
+#include "fleet/answer.h"
 #include "query/query.h"
 
 struct fleet_question {
@@ -29,13 +29,6 @@ struct fleet_spec {
 	uint64_t since;               /* seconds since 1970 */
 	bool of_run;
 	uint64_t run;                 /* if of_run: this one alone */
-};
-
-struct fleet_answer {
-	size_t servers, answered;
-	struct err missing;           /* why the first of the others did not answer */
-	uint64_t lost;                /* records, of all these runs */
-	uint64_t rows;                /* that came from the servers */
 };
 
 /* Asks the servers and gives the joined rows to the sink. 0, or -errno and *err: no server

@@ -100,19 +100,13 @@ static int wait_for_server(struct fleet_sender *s, struct server_patience *p, st
 	return stop_asked(s->stop) ? err_code(err, EINTR) : 0;
 }
 
-/* Whether a failure may be over at the next try. */
-static bool may_pass(int r)
-{
-	return r == -EAGAIN || r == -ECONNREFUSED;
-}
-
 /* Asks until there is an answer. */
 static int ask_patiently(struct fleet_sender *s, enum fleet_table_number table,
 			 struct server_patience *p, struct err *err)
 {
 	int r = ask_present(s, table, err), w;
 
-	while (may_pass(r)) {
+	while (fleet_may_pass(r)) {
 		w = wait_for_server(s, p, err);
 		if (w)
 			return w;
@@ -153,7 +147,7 @@ static int settle(struct fleet_sender *s, enum fleet_table_number table, uint32_
 		if (r)
 			return r;
 		r = ask_running(s, name, err);
-		if (r < 0 && !may_pass(r))
+		if (r < 0 && !fleet_may_pass(r))
 			return r;
 		if (r)
 			continue;
@@ -169,7 +163,7 @@ static int send_batch(struct fleet_sender *s, enum fleet_table_number table, uin
 	struct server_patience p = { 0 };
 	int r = fleet_insert(s->servers, s->server, b, name, err);
 
-	while (may_pass(r)) {
+	while (fleet_may_pass(r)) {
 		r = settle(s, table, batch, b, name, &p, err);
 		if (r)
 			break;
@@ -186,7 +180,7 @@ static int send_rows(struct fleet_sender *s, const struct fleet_block *b, struct
 	struct server_patience p = { 0 };
 	int r = fleet_insert(s->servers, s->server, b, name, err), w = 0;
 
-	while (may_pass(r) && !w) {
+	while (fleet_may_pass(r) && !w) {
 		w = wait_for_server(s, &p, err);
 		if (!w)
 			r = fleet_insert(s->servers, s->server, b, name, err);

@@ -17,6 +17,13 @@
 
 #define LOGIN_MOST 512
 
+/* Words of ClickHouse's refusals. */
+#define CODE "Code: "
+#define EXCEPTION "DB::Exception: "
+#define STUMBLED "failed at position "
+#define SAID_MOST 300 /* bytes of them that are told */
+#define READ_ONLY 164 /* its number for what is not allowed where statements only read */
+
 /* --- addresses ----------------------------------------------------- */
 
 static const struct { const char *scheme; const char *port; } schemes[] = {
@@ -204,20 +211,36 @@ static const struct refusal {
 	{ 252, EAGAIN, "it has to merge parts first" },
 };
 
+bool fleet_may_pass(int r)
+{
+	return r == -EAGAIN || r == -ECONNREFUSED;
+}
+
+/* The row of a refusal; NULL: it has none. */
+static const struct refusal *find_refusal(const char *text)
+{
+	const char *number = strstr(text, CODE);
+	const int code = number ? atoi(number + strlen(CODE)) : 0;
+
+	for (size_t i = 0; i < sizeof(refusals) / sizeof(*refusals); i++)
+		if (refusals[i].number == code)
+			return &refusals[i];
+	return NULL;
+}
+
 /* The first words of a refusal that is in no row. */
 static int refuse_unknown(struct err *err, const char *url, int status, const char *text)
 {
 	const int line = (int)strcspn(text, "\r\n");
 
 	return err_set(err, EPROTO, "%s refuses with status %d: %.*s", url, status,
-		       line < 300 ? line : 300, text);
+		       line < SAID_MOST ? line : SAID_MOST, text);
 }
 
 static int refuse(struct err *err, const struct fleet_servers *s, const char *url,
 		  const struct http_answer *a)
 {
-	const char *number = strstr(a->text, "Code: ");
-	const int code = number ? atoi(number + strlen("Code: ")) : 0;
+	const struct refusal *known = find_refusal(a->text);
 	char means[160];
 
 	if (a->too_long)
@@ -226,13 +249,45 @@ static int refuse(struct err *err, const struct fleet_servers *s, const char *ur
 	if (!a->status)
 		return err_set(err, a->sent ? EAGAIN : ECONNREFUSED, "%s does not answer: %.*s", url,
 			       (int)strcspn(a->text, "\r\n"), a->text);
-	for (size_t i = 0; i < sizeof(refusals) / sizeof(*refusals); i++) {
-		if (refusals[i].number != code)
-			continue;
-		snprintf(means, sizeof(means), refusals[i].means, s->database);
-		return err_set(err, refusals[i].code, "%s refuses: %s", url, means);
-	}
-	return refuse_unknown(err, url, a->status, a->text);
+	if (!known)
+		return refuse_unknown(err, url, a->status, a->text);
+	snprintf(means, sizeof(means), known->means, s->database);
+	return err_set(err, known->code, "%s refuses: %s", url, means);
+}
+
+/* The server's own sentence, without what stands around it. *n: its bytes. */
+static const char *words_of(const char *text, size_t *n)
+{
+	const char *exception = strstr(text, EXCEPTION), *end;
+
+	text = exception ? exception + strlen(EXCEPTION) : text;
+	end = strstr(text, ", e.what() = ");
+	*n = end ? (size_t)(end - text) : strcspn(text, "\r\n");
+	return text;
+}
+
+/* Where the server stumbled over the statement, at most its end, behind which the format stands;
+ * SIZE_MAX: it does not say. */
+static size_t stumbled_at(const char *words, const char *sql)
+{
+	const char *said = strstr(words, STUMBLED);
+	const size_t place = said ? strtoul(said + strlen(STUMBLED), NULL, 10) : 0;
+	const size_t end = strlen(sql);
+
+	return !place ? SIZE_MAX : place - 1 < end ? place - 1 : end;
+}
+
+/* A user's statement is judged in the server's words: it knows its tables and functions. */
+static int refuse_statement(struct err *err, const char *url, const char *sql, const char *text)
+{
+	size_t n;
+	const char *words = words_of(text, &n);
+	const size_t place = stumbled_at(words, sql);
+
+	if (place != SIZE_MAX)
+		return err_at_part(err, EINVAL, sql, place, "%s does not understand the statement from here on", url);
+	return err_set(err, EINVAL, "%s refuses the statement: %.*s", url,
+		       n < SAID_MOST ? (int)n : SAID_MOST, words);
 }
 
 /* The error that came after the answer had begun, a line of its own; NULL: none did. Names of
@@ -241,8 +296,8 @@ static const char *late_error(const char *text)
 {
 	for (const char *line = text; line; line = strchr(line, '\n')) {
 		line += *line == '\n';
-		if (!strncmp(line, "Code: ", strlen("Code: ")))
-			return strstr(line, "DB::Exception:") ? line : NULL;
+		if (!strncmp(line, CODE, strlen(CODE)))
+			return strstr(line, EXCEPTION) ? line : NULL;
 	}
 	return NULL;
 }
@@ -252,7 +307,7 @@ static int request(const struct fleet_servers *s, size_t server, const char *pat
 {
 	const struct http_server *h = &s->at.at[server];
 	struct http_answer a;
-	int r = http_post(h, path, body, n, &a, err);
+	int r = http_ask(h, "POST", path, body, n, &a, err);
 
 	if (r)
 		return r;
@@ -271,6 +326,47 @@ int fleet_ask(const struct fleet_servers *s, size_t server, const char *sql, cha
 	      struct err *err)
 {
 	return request(s, server, "/", sql, strlen(sql), answer, err);
+}
+
+/* 0, or -errno and *err. */
+static int judge_reading(const struct fleet_servers *s, const struct http_server *h,
+			 const struct http_answer *a, const char *sql, struct err *err)
+{
+	const char *late = a->status == 200 ? late_error(a->text) : NULL;
+	const struct refusal *known = find_refusal(late ? late : a->text);
+
+	if (a->status == 200 && !late)
+		return 0;
+	if (a->status && known && known->number == READ_ONLY)
+		return err_set(err, EACCES, "%s refuses: a statement here only reads (SELECT, SHOW, DESCRIBE)", h->url);
+	/* The server says which table is not there. */
+	if (!a->status || (known && known->code != ENOENT))
+		return refuse(err, s, h->url, a);
+	return refuse_statement(err, h->url, sql, late ? late : a->text);
+}
+
+/* By GET, which ClickHouse answers only if the statement reads, whoever asks: a setting could be
+ * refused to users who have few rights. */
+int fleet_ask_to_read(const struct fleet_servers *s, size_t server, const char *sql, char **answer,
+		      struct err *err)
+{
+	const struct http_server *h = &s->at.at[server];
+	char *path = mem_printf("/?database=%s", s->database);
+	/* A line of its own, behind a comment with which the statement may end. */
+	char *whole = mem_printf("%s\nFORMAT TabSeparatedWithNamesAndTypes", sql);
+	struct http_answer a;
+	int r = http_ask(h, "GET", path, whole, strlen(whole), &a, err);
+
+	free(whole);
+	free(path);
+	if (r)
+		return r;
+	r = judge_reading(s, h, &a, sql, err);
+	if (r)
+		free(a.text);
+	else
+		*answer = a.text;
+	return r;
 }
 
 int fleet_insert(const struct fleet_servers *s, size_t server, const struct fleet_block *b,
@@ -294,30 +390,49 @@ int fleet_insert(const struct fleet_servers *s, size_t server, const struct flee
 	return r;
 }
 
-/* The statement that makes a table, or, without one, the database; free() it. */
-static char *statement(const struct fleet_servers *s, const struct fleet_table *t)
-{
-	struct out_text text = { 0 };
-	struct out o;
+/* A statement that is written into `out`. */
+struct making { struct out out; struct out_text text; };
 
-	if (!t)
-		return mem_printf("CREATE DATABASE IF NOT EXISTS %s", s->database);
-	out_init_raw(&o, out_keep_text, &text);
-	fleet_table_create(t, s->database, &o);
-	return out_text_end(&o);
+static struct out *begin_making(struct making *m)
+{
+	m->text = (struct out_text){ 0 };
+	out_init_raw(&m->out, out_keep_text, &m->text);
+	return &m->out;
+}
+
+static int end_making(const struct fleet_servers *s, size_t server, struct making *m,
+		      struct err *err)
+{
+	char *sql = out_text_end(&m->out);
+	const int r = fleet_ask(s, server, sql, NULL, err);
+
+	free(sql);
+	return r;
+}
+
+static int create_at(const struct fleet_servers *s, size_t server, struct err *err)
+{
+	struct making m;
+	int r;
+
+	out_printf(begin_making(&m), "CREATE DATABASE IF NOT EXISTS %s", s->database);
+	r = end_making(s, server, &m, err);
+	for (size_t i = 0; !r && i < FLEET_TABLES; i++) {
+		fleet_table_create(&fleet_tables[i], s->database, begin_making(&m));
+		r = end_making(s, server, &m, err);
+	}
+	for (const struct fleet_view *v = fleet_views; !r && v->name; v++) {
+		fleet_view_create(v, s->database, begin_making(&m));
+		r = end_making(s, server, &m, err);
+	}
+	return r;
 }
 
 int fleet_create(const struct fleet_servers *s, struct err *err)
 {
 	int r = 0;
 
-	for (size_t i = 0; !r && i < s->at.n; i++) {
-		for (int t = -1; !r && t < FLEET_TABLES; t++) {
-			char *sql = statement(s, t < 0 ? NULL : &fleet_tables[t]);
-
-			r = fleet_ask(s, i, sql, NULL, err);
-			free(sql);
-		}
-	}
+	for (size_t i = 0; !r && i < s->at.n; i++)
+		r = create_at(s, i, err);
 	return r;
 }

@@ -29,9 +29,16 @@ void fleet_servers_free(struct fleet_servers *s);
  * 0; -EAGAIN: it may answer later; or another -errno. *err in both cases. */
 int fleet_ask(const struct fleet_servers *s, size_t server, const char *sql, char **answer,
 	      struct err *err);
+/* fleet_ask() with a user's statement, which the server carries out only if it reads, and answers
+ * with names and types of columns in two lines before the rows. Words of the user's at which it
+ * stumbles are in *err with their column. */
+int fleet_ask_to_read(const struct fleet_servers *s, size_t server, const char *sql, char **answer,
+		      struct err *err);
+/* Whether a failure means that the server is away, or may do it later, and not that it refuses. */
+bool fleet_may_pass(int r);
 /* Inserts the block under a name of the insertion: two of one name do not run at once. Returns as
  * fleet_ask() does; after -EAGAIN the block may be there, or come. */
 int fleet_insert(const struct fleet_servers *s, size_t server, const struct fleet_block *b,
 		 const char *name, struct err *err);
-/* Makes the database and its tables on each server, where they are missing. 0, or -errno. */
+/* Makes the database, its tables and views on each server, where they are missing. 0, or -errno. */
 int fleet_create(const struct fleet_servers *s, struct err *err);

@@ -64,6 +64,38 @@ void fleet_table_create(const struct fleet_table *t, const char *database, struc
 	out_printf(o, ") ENGINE = %s", t->engine);
 }
 
+/* %D is the database. A run's number is what `brace fleet runs` prints as its digits. */
+#define OF_RUNS "ANY INNER JOIN (SELECT run, host, labels FROM %D.runs) USING run"
+#define OF_FUNCTIONS "ANY LEFT JOIN (SELECT fn, name, module FROM %D.functions) USING fn"
+const struct fleet_view fleet_views[] = {
+	{ "whole_runs",
+	  "SELECT run, substring(concat('0000000000000000', lower(hex(run))), length(hex(run)) + 1, 16)"
+	  " AS id, day, toDateTime(intDiv(begin, 1000000000)) AS began, host, pid, command, labels,"
+	  " version, calls, lost, threshold FROM %D.runs FINAL" },
+	{ "named_minutes",
+	  "SELECT minute, run, host, labels, name, module, calls, timed, durations, total, self, least,"
+	  " most, bucket, count FROM (SELECT minute, run, host, labels, fn, calls, timed, durations,"
+	  " total, self, least, most, bucket, count FROM %D.minutes " OF_RUNS ") " OF_FUNCTIONS },
+	{ "named_calls",
+	  "SELECT begin, duration, self, depth, pid, tid, run, host, labels, name, module FROM"
+	  " (SELECT begin, duration, self, depth, pid, tid, run, host, labels, fn FROM %D.calls "
+	  OF_RUNS ") " OF_FUNCTIONS },
+	{ NULL, NULL },
+};
+
+void fleet_view_create(const struct fleet_view *v, const char *database, struct out *o)
+{
+	out_printf(o, "CREATE VIEW IF NOT EXISTS %s.%s AS ", database, v->name);
+	for (const char *c = v->select; *c; c++) {
+		if (c[0] != '%' || c[1] != 'D') {
+			out_char(o, *c);
+			continue;
+		}
+		out_str(o, database);
+		c++;
+	}
+}
+
 /* --- values ----------------------------------------------------- */
 
 static void put_bytes(struct fleet_block *b, const void *bytes, size_t n)

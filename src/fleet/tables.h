@@ -47,6 +47,12 @@ unsigned fleet_table_columns(const struct fleet_table *t);
 /* Writes the statement that makes the table in a database, if it is not there. */
 void fleet_table_create(const struct fleet_table *t, const char *database, struct out *o);
 
+/* Tables as people ask for them: runs that were pushed whole, with names. Ends with a name that is
+ * NULL. */
+extern const struct fleet_view { const char *name, *select; } fleet_views[];
+/* Writes the statement that makes the view in a database, if it is not there. */
+void fleet_view_create(const struct fleet_view *v, const char *database, struct out *o);
+
 /* Rows of one table. Zeroed but for `table`, it is empty. */
 struct fleet_block {
 	const struct fleet_table *table;

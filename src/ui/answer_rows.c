@@ -35,7 +35,7 @@ void answer_rows_free(struct answer_rows *r)
 
 static struct query_cell cell_of(const struct hist_cell *c)
 {
-	return (struct query_cell){ c->text, c->number, c->is_signed };
+	return (struct query_cell){ .text = c->text, .number = c->number, .is_signed = c->is_signed };
 }
 
 /* A group of all has a key that no column shows. */

@@ -100,7 +100,7 @@ struct follow_options {
 
 /* Options that push shares with fleet, which asks what push sent. */
 struct push_options {
-	const char *to, *auth, *ca, *host;
+	const char *to, *auth, *ca, *host, *then;
 	VEC(const char *) labels;
 	uint64_t retry_ns, since_ns;
 	bool retries;         /* retry_ns was given */

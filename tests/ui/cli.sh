@@ -34,7 +34,7 @@ options_of() { # COMMAND: its options, a line each
 		grep -oE -- '--?[a-zA-Z][a-z-]*'
 }
 
-for command in record graph replay report diff query export html tui syscalls wakeup locks stack hist top noise sql latency follow probe list config info import recover mount umount shell start stop restart show stream extract snapshot clear set stat \
+for command in record graph replay report diff query export push fleet html tui syscalls wakeup locks stack hist top noise sql latency follow probe list config info import recover mount umount shell start stop restart show stream extract snapshot clear set stat \
 	reset sessions; do
 	options_of "$command" >"$T/options"
 	mandoc -T utf8 "$SOURCE/man/brace-$command.1" 2>"$T/err" | sed 's/.\x08//g' >"$T/page"

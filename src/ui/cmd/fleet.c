@@ -12,17 +12,41 @@
 #include "ui/commands.h"
 #include "ui/fleet_diff.h"
 #include "ui/fleet_option.h"
+#include "ui/fleet_output.h"
+#include "ui/fleet_query.h"
 #include "ui/fleet_record.h"
-#include "ui/rows.h"
 #include "ui/say.h"
 
 #define NS UINT64_C(1000000000)
+
+/* Words that are no question with a statement of brace's own. */
+static const struct fleet_verb {
+	const char *name, *words; /* words: as say_questions() shows them */
+	int most;                 /* operands; -1: any number */
+	int (*run)(const struct invocation *inv);
+} verbs[] = {
+	{ "query", "STATEMENT", 2, fleet_query },
+	{ "diff", "RUN RUN", 3, fleet_diff },
+	{ "record", NULL, -1, fleet_record },
+	{ NULL, NULL, 0, NULL },
+};
+
+static const struct fleet_verb *find_verb(const char *name)
+{
+	for (const struct fleet_verb *v = verbs; v->name; v++)
+		if (!strcmp(v->name, name))
+			return v;
+	return NULL;
+}
 
 static void say_questions(void)
 {
 	for (const struct fleet_question *q = fleet_questions; q->name; q++)
 		say(" %s%s,", q->name, q->of_function ? " FUNCTION" : "");
-	say(" diff RUN RUN\n");
+	for (const struct fleet_verb *v = verbs; v->name; v++)
+		if (v->words)
+			say("%s %s %s", v == verbs ? "" : ",", v->name, v->words);
+	say("\n");
 }
 
 /* NULL: said. */
@@ -36,8 +60,8 @@ static const struct fleet_question *find_question(const char *name)
 		return found;
 	for (const struct fleet_question *q = fleet_questions; q->name; q++)
 		nearest_offer(&near, q->name);
-	nearest_offer(&near, "diff");
-	nearest_offer(&near, "record");
+	for (const struct fleet_verb *v = verbs; v->name; v++)
+		nearest_offer(&near, v->name);
 	if (near.best) {
 		say("brace: no question %s; did you mean %s?\n", say_word(name, cut), near.best);
 		return NULL;
@@ -82,42 +106,35 @@ static int say_nothing_found(const struct fleet_spec *w)
 	return EXIT_BRACE;
 }
 
-static enum rows_form form_of(const struct invocation *inv)
-{
-	return inv->json ? ROWS_JSON : inv->csv ? ROWS_CSV : ROWS_TABLE;
-}
-
 static int ask(const struct invocation *inv, const struct fleet_question *q,
 	       const struct fleet_servers *s, const struct fleet_spec *w)
 {
 	struct fleet_answer a;
-	struct screen o;
-	struct rows rows;
+	struct fleet_output o;
 	struct err err;
 	int r, status;
 
-	screen_open(&o, inv, form_of(inv) == ROWS_TABLE ? SCREEN_PAGED : SCREEN_PLAIN, NULL);
-	if (form_of(inv) == ROWS_CSV)
-		screen_binary(&o);
-	rows_init(&rows, form_of(inv), &o);
-	r = fleet_question_ask(q, s, w, inv->limit, &rows_sink, &rows, &a, &err);
-	rows_end(&rows);
-	status = screen_close(&o, 0);
-	if (r)
-		return say_error(&err);
-	if (status)
+	fleet_output_begin(&o, inv);
+	r = fleet_question_ask(q, s, w, inv->limit, &rows_sink, &o.rows, &a, &err);
+	status = fleet_output_end(&o, r, &a, &err);
+	if (status == EXIT_BRACE)
 		return status;
-	status = fleet_option_missing(&a);
 	/* A server that did not answer may have rows: nobody can say that nothing is found. */
 	if (status || a.rows || (!w->function && q->texts == 3))
 		return status;
 	return say_nothing_found(w);
 }
 
-/* 0, or EXIT_BRACE (said). */
-static int check_words(const struct invocation *inv, bool records, bool compares)
+static bool is_verb(const struct fleet_verb *v, const char *name)
 {
-	const int most = compares ? 3 : 2;
+	return v && !strcmp(v->name, name);
+}
+
+/* v: NULL: a question. 0, or EXIT_BRACE (said). */
+static int check_words(const struct invocation *inv, const struct fleet_verb *v)
+{
+	const bool records = is_verb(v, "record");
+	const int most = v ? v->most : 2;
 	char cut[SAY_WORD];
 
 	if (records && !inv->of_hosts.hosts)
@@ -126,10 +143,12 @@ static int check_words(const struct invocation *inv, bool records, bool compares
 		say("brace: fleet record wants a program, and takes the options of brace record\n");
 	else if (!records && inv->of_hosts.hosts)
 		say("brace: -H names the hosts of a recording: brace fleet -H HOSTS record PROGRAM\n");
-	else if (!records && inv->n_operands > most)
+	else if (most >= 0 && inv->n_operands > most)
 		say("brace: %s is one word too many for fleet\n", say_word(inv->operands[most], cut));
-	else if (!compares && inv->sort)
+	else if (!is_verb(v, "diff") && inv->sort)
 		say("brace: -s names the column that is compared: brace fleet diff -s COLUMN RUN RUN\n");
+	else if (!is_verb(v, "query") && inv->of_push.then)
+		say("brace: --then has a statement for the rows of another: brace fleet query STATEMENT --then STATEMENT\n");
 	else
 		return 0;
 	return EXIT_BRACE;
@@ -152,11 +171,10 @@ static int answer(struct invocation *inv)
 
 int cmd_fleet(struct invocation *inv)
 {
-	const bool records = !strcmp(inv->operands[0], "record");
-	const bool compares = !strcmp(inv->operands[0], "diff");
-	const int status = check_words(inv, records, compares);
+	const struct fleet_verb *v = find_verb(inv->operands[0]);
+	const int status = check_words(inv, v);
 
 	if (status)
 		return status;
-	return records ? fleet_record(inv) : compares ? fleet_diff(inv) : answer(inv);
+	return v ? v->run(inv) : answer(inv);
 }
