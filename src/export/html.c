@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "export/deflate.h"
 #include "export/html_columns.h"
+#include "export/html_escape.h"
 #include "export/html_page.h"
 #include "report/declared.h"
 #include "report/losses.h"
@@ -321,31 +322,12 @@ static void put_info(const struct html_page *g, struct out *o)
 	out_str(o, "}\n");
 }
 
-/* JSON needs no "<" outside of strings, and in strings it may be written so: no text can end the
- * element that it stands in. */
-static int put_without_tags(void *arg, const char *bytes, size_t n)
-{
-	struct out *o = arg;
-
-	while (n) {
-		const char *tag = memchr(bytes, '<', n);
-		size_t run = tag ? (size_t)(tag - bytes) : n;
-
-		out_bytes(o, bytes, run);
-		if (tag)
-			out_str(o, "\\u003c");
-		bytes += run + !!tag;
-		n -= run + !!tag;
-	}
-	return o->error;
-}
-
 /* put_info(), with every < of it written as an escape. */
 static void put_about_escaped(const struct html_page *g)
 {
 	struct out json;
 
-	out_init(&json, put_without_tags, g->job->out);
+	out_init(&json, html_escape_json, g->job->out);
 	put_info(g, &json);
 	out_flush(&json);
 	out_free(&json);

@@ -391,16 +391,16 @@ int fleet_insert(const struct fleet_servers *s, size_t server, const struct flee
 }
 
 /* A statement that is written into `out`. */
-struct making { struct out out; struct out_text text; };
+struct statement_text { struct out out; struct out_text text; };
 
-static struct out *begin_making(struct making *m)
+static struct out *begin_making(struct statement_text *m)
 {
 	m->text = (struct out_text){ 0 };
 	out_init_raw(&m->out, out_keep_text, &m->text);
 	return &m->out;
 }
 
-static int end_making(const struct fleet_servers *s, size_t server, struct making *m,
+static int end_making(const struct fleet_servers *s, size_t server, struct statement_text *m,
 		      struct err *err)
 {
 	char *sql = out_text_end(&m->out);
@@ -412,7 +412,7 @@ static int end_making(const struct fleet_servers *s, size_t server, struct makin
 
 static int create_at(const struct fleet_servers *s, size_t server, struct err *err)
 {
-	struct making m;
+	struct statement_text m;
 	int r;
 
 	out_printf(begin_making(&m), "CREATE DATABASE IF NOT EXISTS %s", s->database);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* ui/fleet_query.c calls it, on the command's thread. A server that is away lacks in the rows and
- * is told to the caller; one that refuses, or has other columns than the first, ends the question. */
+ * is told to the caller; one that refuses, or has other columns than the first, ends the
+ * question. */
 #include "fleet/statement.h"
 
 #include <errno.h>
@@ -15,7 +16,7 @@
 
 enum column_kind { COLUMN_TEXT, COLUMN_WHOLE, COLUMN_SIGNED, COLUMN_REAL };
 
-struct column { enum column_kind kind; bool nullable; };
+struct column_type { enum column_kind kind; bool nullable; };
 
 /* Beginnings of ClickHouse's types; values of others are shown as it writes them. */
 static const struct { const char *begin; enum column_kind kind; } kinds[] = {
@@ -29,9 +30,9 @@ static bool begins(const char *text, const char *with)
 }
 
 /* Intervals begin as whole numbers do, but have no digits. */
-static struct column column_of(const char *type)
+static struct column_type column_of(const char *type)
 {
-	struct column c = { COLUMN_TEXT, false };
+	struct column_type c = { COLUMN_TEXT, false };
 
 	if (begins(type, "LowCardinality("))
 		type += strlen("LowCardinality(");
@@ -45,7 +46,7 @@ static struct column column_of(const char *type)
 }
 
 /* A number of more bits than 64, and what is no number, stay the text that they are. */
-static void read_number(const struct column *c, const char *field, struct query_cell *cell)
+static void read_number(const struct column_type *c, const char *field, struct query_cell *cell)
 {
 	char *end;
 
@@ -62,7 +63,7 @@ static void read_number(const struct column *c, const char *field, struct query_
 		*cell = (struct query_cell){ .text = field };
 }
 
-static struct query_cell read_cell(const struct column *c, char *field)
+static struct query_cell read_cell(const struct column_type *c, char *field)
 {
 	struct query_cell cell = { 0 };
 
@@ -107,8 +108,8 @@ static int open_rows(struct fleet_rows *rows, const char *names, struct err *err
 }
 
 /* One row, of n columns. */
-static int take_row(struct fleet_rows *rows, const struct column *columns, unsigned n, char *line,
-		    struct query_cell *cells, struct err *err)
+static int take_row(struct fleet_rows *rows, const struct column_type *columns, unsigned n,
+		    char *line, struct query_cell *cells, struct err *err)
 {
 	char *at = line;
 
@@ -126,7 +127,7 @@ static int take_row(struct fleet_rows *rows, const struct column *columns, unsig
 
 static int take_rows(struct fleet_rows *rows, char *types, char *text, struct err *err)
 {
-	VEC(struct column) columns = { 0 };
+	VEC(struct column_type) columns = { 0 };
 	char *names = rows->names, *line;
 	unsigned n = 1;
 	struct query_cell *cells;
@@ -172,7 +173,7 @@ void fleet_rows_free(struct fleet_rows *rows)
 
 /* --- the question ----------------------------------------------------- */
 
-struct asking {
+struct inquiry {
 	const struct fleet_servers *servers;
 	char *sql;
 	struct fleet_rows rows;
@@ -180,7 +181,7 @@ struct asking {
 
 static int ask_server(void *arg, size_t server, struct err *err)
 {
-	struct asking *k = arg;
+	struct inquiry *k = arg;
 	char *text;
 	int r = fleet_ask_to_read(k->servers, server, k->sql, &text, err);
 
@@ -217,7 +218,7 @@ int fleet_statement_ask(const struct fleet_statement *t, const struct fleet_serv
 			const struct query_sink *sink, void *arg, struct fleet_answer *a,
 			struct err *err)
 {
-	struct asking k = { .servers = s, .sql = without_end(t->sql) };
+	struct inquiry k = { .servers = s, .sql = without_end(t->sql) };
 	int r = fleet_answer_all(s, ask_server, &k, a, err);
 
 	a->rows = k.rows.n;

@@ -20,7 +20,7 @@ int fleet_statement_ask(const struct fleet_statement *t, const struct fleet_serv
 
 /* Rows of several servers. Zeroed, it has none. */
 struct fleet_rows {
-	char *names;         /* the line of the columns' names, of the first server; NULL: none yet */
+	char *names;         /* the first server's line of columns' names; NULL: none yet */
 	struct query *query; /* their table */
 	uint64_t n;
 };

@@ -35,7 +35,8 @@ void answer_rows_free(struct answer_rows *r)
 
 static struct query_cell cell_of(const struct hist_cell *c)
 {
-	return (struct query_cell){ .text = c->text, .number = c->number, .is_signed = c->is_signed };
+	return (struct query_cell){ .text = c->text, .number = c->number,
+				    .is_signed = c->is_signed };
 }
 
 /* A group of all has a key that no column shows. */
@@ -80,7 +81,7 @@ int answer_rows_print(struct answer_rows *r, enum rows_form form, struct screen 
 	struct rows rows;
 	int e;
 
-	rows_init(&rows, form, to);
+	rows_init(&rows, form, &to->text);
 	e = query_run(r->query, r->select->sql, &rows_sink, &rows, err);
 	rows_end(&rows);
 	out_flush(&to->text);

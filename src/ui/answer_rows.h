@@ -3,6 +3,7 @@
 #pragma once
 #include "hist/hist.h"
 #include "ui/rows.h"
+#include "ui/screen.h"
 
 /* A question of groups. */
 struct answer_select {

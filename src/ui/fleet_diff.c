@@ -13,6 +13,7 @@
 #include "fleet/questions.h"
 #include "report/compare.h"
 #include "ui/fleet_option.h"
+#include "ui/fleet_output.h"
 #include "ui/say.h"
 #include "ui/screen.h"
 #include "ui/word_list.h"
@@ -201,30 +202,52 @@ static int choose_column(const struct invocation *inv, const struct fleet_side s
 }
 
 /* Both sides' answers as one: a server that was away for one question lacks in the figures. */
-static int say_missing(const struct fleet_side sides[2])
+static struct fleet_answer both_answers(const struct fleet_side sides[2])
 {
 	const struct fleet_answer *a = &sides[0].answer, *b = &sides[1].answer;
 	struct fleet_answer both = a->answered < b->answered ? *a : *b;
 
 	both.lost = a->lost + b->lost;
-	return fleet_option_missing(&both);
+	return both;
+}
+
+static int print_page(const struct invocation *inv, const struct comparison *c,
+		      const char *const names[2], const struct fleet_answer *a)
+{
+	struct fleet_output o;
+	const int status = fleet_output_begin(&o, inv);
+
+	if (status)
+		return status;
+	compare_print_json(c, names, inv->limit, &o.page.lines);
+	return fleet_output_end(&o, 0, a, NULL);
+}
+
+static int print_text(const struct invocation *inv, const struct comparison *c,
+		      const char *const names[2], const struct fleet_answer *a)
+{
+	struct screen o;
+	int status;
+
+	screen_open(&o, inv, SCREEN_PAGED, inv->json ? NULL : paint_table);
+	(inv->json ? compare_print_json : compare_print)(c, names, inv->limit, &o.text);
+	status = screen_close(&o, 0);
+	return status ? status : fleet_option_missing(a);
 }
 
 static int print_difference(const struct invocation *inv, const struct fleet_side sides[2],
 			    enum summary_column column)
 {
 	const char *const names[2] = { sides[0].name, sides[1].name };
+	const struct fleet_answer both = both_answers(sides);
 	struct comparison c;
-	struct screen o;
 	int status;
 
 	compare_make(&c, &sides[0].sums, &sides[1].sums, column);
 	compare_sort(&c, false);
-	screen_open(&o, inv, SCREEN_PAGED, inv->json ? NULL : paint_table);
-	(inv->json ? compare_print_json : compare_print)(&c, names, inv->limit, &o.text);
-	status = screen_close(&o, 0);
+	status = (inv->html ? print_page : print_text)(inv, &c, names, &both);
 	compare_free(&c);
-	return status ? status : say_missing(sides);
+	return status;
 }
 
 int fleet_diff(const struct invocation *inv)

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/mem.h"
 #include "ui/say.h"
 
 int fleet_option_servers(const struct invocation *inv, const char *command,
@@ -30,13 +31,27 @@ int fleet_option_servers(const struct invocation *inv, const char *command,
 	return 0;
 }
 
+unsigned fleet_option_lacks(const struct fleet_answer *a, char *sentences[FLEET_LACKS_MOST])
+{
+	unsigned n = 0;
+
+	if (a->lost)
+		sentences[n++] = mem_printf("%" PRIu64 " records were lost in these runs: figures are too low",
+					    a->lost);
+	if (a->answered != a->servers)
+		sentences[n++] = mem_printf("%zu of %zu servers answered, the figures lack the runs of the others: %s",
+					    a->answered, a->servers, a->missing.text);
+	return n;
+}
+
 int fleet_option_missing(const struct fleet_answer *a)
 {
-	if (a->lost)
-		say_warning("%" PRIu64 " records were lost in these runs: figures are too low", a->lost);
-	if (a->answered == a->servers)
-		return 0;
-	say_warning("%zu of %zu servers answered, the figures lack the runs of the others: %s",
-		    a->answered, a->servers, a->missing.text);
-	return 1;
+	char *sentences[FLEET_LACKS_MOST];
+	const unsigned n = fleet_option_lacks(a, sentences);
+
+	for (unsigned i = 0; i < n; i++) {
+		say_warning("%s", sentences[i]);
+		free(sentences[i]);
+	}
+	return a->answered != a->servers;
 }

@@ -8,5 +8,8 @@
  * whatever comes. 0, or EXIT_BRACE (said). */
 int fleet_option_servers(const struct invocation *inv, const char *command,
 			 struct fleet_servers *s);
+#define FLEET_LACKS_MOST 2
+/* Sentences, for free(), about what the figures do not have. Returns their number. */
+unsigned fleet_option_lacks(const struct fleet_answer *a, char *sentences[FLEET_LACKS_MOST]);
 /* Warns of what the figures do not have. Returns the exit status: 1 if a server did not answer. */
 int fleet_option_missing(const struct fleet_answer *a);

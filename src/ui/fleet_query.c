@@ -35,12 +35,13 @@ static void say_by_server(const struct fleet_statement *t, const struct fleet_an
 static int ask(const struct invocation *inv, const struct fleet_servers *servers)
 {
 	const struct fleet_statement t = { inv->operands[1], inv->of_push.then, inv->limit };
-	struct fleet_answer a;
+	struct fleet_answer a = { 0 };
 	struct fleet_output o;
 	struct err err;
-	int r, status;
+	int r, status = fleet_output_begin(&o, inv);
 
-	fleet_output_begin(&o, inv);
+	if (status)
+		return status;
 	r = fleet_statement_ask(&t, servers, &rows_sink, &o.rows, &a, &err);
 	status = fleet_output_end(&o, r, &a, &err);
 	if (status != EXIT_BRACE)

@@ -184,6 +184,7 @@ struct invocation {
 	bool elsewhere;
 	bool kernel_only, user_only;
 	bool open; /* of html */
+	bool html; /* of fleet: a page */
 	bool search; /* of help */
 	bool counters; /* --counters */
 	bool net; /* --net */

@@ -14,9 +14,9 @@
 #define ROWS_WAIT 1000u
 #define COLUMN_MAX 120u /* a longer value stands out of its column */
 
-void rows_init(struct rows *r, enum rows_form form, struct screen *to)
+void rows_init(struct rows *r, enum rows_form form, struct out *to)
 {
-	*r = (struct rows){ .form = form, .screen = to };
+	*r = (struct rows){ .form = form, .out = to };
 }
 
 /* --- table ------------------------------------------------------------------------------- */
@@ -24,7 +24,7 @@ void rows_init(struct rows *r, enum rows_form form, struct screen *to)
 /* Numbers stand to the right; the last column has no blanks behind it. */
 static void put_cell(struct rows *r, unsigned column, const char *text, bool number)
 {
-	struct out *o = &r->screen->text;
+	struct out *o = r->out;
 	size_t width = escape_line_width(text), room = r->widths.at[column];
 	unsigned blanks = width < room ? (unsigned)(room - width) : 0;
 
@@ -131,8 +131,8 @@ static void put_csv(struct out *o, const char *text)
 static void csv_row(struct rows *r, const struct query_value *values)
 {
 	for (unsigned c = 0; c < r->n; c++) {
-		put_csv(&r->screen->text, values[c].text);
-		out_char(&r->screen->text, c + 1 < r->n ? ',' : '\n');
+		put_csv(r->out, values[c].text);
+		out_char(r->out, c + 1 < r->n ? ',' : '\n');
 	}
 }
 
@@ -149,7 +149,7 @@ static void put_json(struct out *o, const struct query_value *v)
 
 static void json_row(struct rows *r, const struct query_value *values)
 {
-	struct out *o = &r->screen->text;
+	struct out *o = r->out;
 
 	for (unsigned c = 0; c < r->n; c++) {
 		out_char(o, c ? ',' : '{');
@@ -165,7 +165,7 @@ static void json_row(struct rows *r, const struct query_value *values)
 /* Prints the columns' names; those of a table wait with its rows. */
 static void put_heading(struct rows *r)
 {
-	struct out *o = &r->screen->text;
+	struct out *o = r->out;
 
 	if (r->form == ROWS_TABLE)
 		return;
@@ -212,7 +212,7 @@ static int take_columns(void *arg, const char *const *names, unsigned n)
 
 	if (r->n && r->form == ROWS_TABLE) {
 		print_waiting(r);
-		out_char(&r->screen->text, '\n');
+		out_char(r->out, '\n');
 	}
 	free_all(r);
 	r->n = n;
@@ -224,7 +224,7 @@ static int take_columns(void *arg, const char *const *names, unsigned n)
 		widen(r, c, names[c]);
 	}
 	put_heading(r);
-	return screen_is_done(r->screen);
+	return r->out->error;
 }
 
 /* query_sink.row: not 0 when the reader has left the pager, which ends the statement. */
@@ -236,7 +236,7 @@ static int take_row(void *arg, const struct query_value *values, unsigned n)
 	struct rows *r = arg;
 
 	print[r->form](r, values);
-	return screen_is_done(r->screen);
+	return r->out->error;
 }
 
 const struct query_sink rows_sink = { take_columns, take_row };

@@ -109,12 +109,13 @@ static int say_nothing_found(const struct fleet_spec *w)
 static int ask(const struct invocation *inv, const struct fleet_question *q,
 	       const struct fleet_servers *s, const struct fleet_spec *w)
 {
-	struct fleet_answer a;
+	struct fleet_answer a = { 0 };
 	struct fleet_output o;
 	struct err err;
-	int r, status;
+	int r, status = fleet_output_begin(&o, inv);
 
-	fleet_output_begin(&o, inv);
+	if (status)
+		return status;
 	r = fleet_question_ask(q, s, w, inv->limit, &rows_sink, &o.rows, &a, &err);
 	status = fleet_output_end(&o, r, &a, &err);
 	if (status == EXIT_BRACE)
@@ -154,6 +155,22 @@ static int check_words(const struct invocation *inv, const struct fleet_verb *v)
 	return EXIT_BRACE;
 }
 
+/* v: NULL: a question. 0, or EXIT_BRACE (said). */
+static int check_form(const struct invocation *inv, const struct fleet_verb *v)
+{
+	const bool records = is_verb(v, "record");
+
+	if (records && (inv->html || inv->json || inv->csv))
+		say("brace: fleet record makes traces: --html, --json and --csv are of questions\n");
+	else if (inv->html && (inv->json || inv->csv))
+		say("brace: --html is a form of its own: leave --json and --csv out\n");
+	else if (!records && inv->output && !inv->html)
+		say("brace: -o names the page of --html, or the folder of fleet record\n");
+	else
+		return 0;
+	return EXIT_BRACE;
+}
+
 static int answer(struct invocation *inv)
 {
 	const struct fleet_question *q = find_question(inv->operands[0]);
@@ -172,8 +189,10 @@ static int answer(struct invocation *inv)
 int cmd_fleet(struct invocation *inv)
 {
 	const struct fleet_verb *v = find_verb(inv->operands[0]);
-	const int status = check_words(inv, v);
+	int status = check_words(inv, v);
 
+	if (!status)
+		status = check_form(inv, v);
 	if (status)
 		return status;
 	return v ? v->run(inv) : answer(inv);

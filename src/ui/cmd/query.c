@@ -54,7 +54,7 @@ static int run_text(const struct invocation *inv, struct query *q, const char *s
 	struct rows rows;
 	int r;
 
-	rows_init(&rows, form_of(inv), to);
+	rows_init(&rows, form_of(inv), &to->text);
 	r = query_run(q, sql, &rows_sink, &rows, err);
 	/* Rows before a failure stand: they are right. */
 	rows_end(&rows);
