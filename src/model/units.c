@@ -26,7 +26,7 @@ struct quantity {
 /* Factors in nanoseconds. */
 static const struct unit time_units[] = {
 	{ "ns", 1 }, { "us", 1000 }, { "ms", 1000000 }, { "s", 1000000000 },
-	{ "min", 60000000000 }, { "h", 3600000000000 }, { NULL, 0 },
+	{ "min", 60000000000 }, { "h", 3600000000000 }, { "d", 86400000000000 }, { NULL, 0 },
 };
 
 /* Factors in kilobytes; K is 1024 bytes. */
@@ -106,7 +106,7 @@ static int parse_quantity(const struct quantity *q, const char *text, uint64_t *
 int units_parse_time_ns(const char *text, uint64_t bare_unit_ns, uint64_t *out, struct err *err)
 {
 	const struct quantity q = {
-		"a time is a number with ns, us, ms or s (or min, h)",
+		"a time is a number with ns, us, ms or s (or min, h, d)",
 		time_units,
 		bare_unit_ns,
 		false,
