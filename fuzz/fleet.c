@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Any text as an address of servers: it is refused with its column, or each server has a name of
  * which no character means anything to curl. Any bytes as a server's answer to each
- * question and to a user's own statement; and as the note of a trace in a spool: what is read of it
- * is written and read again as it was. */
+ * question, to a user's own statement and to one for a part of a trace's file; and as the note of a
+ * trace in a spool: what is read of it is written and read again as it was. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +10,7 @@
 #include "fleet/questions.h"
 #include "fleet/spool.h"
 #include "fleet/statement.h"
+#include "fleet/trace_file.h"
 #include "query/answer.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
@@ -78,6 +79,16 @@ static void read_rows(char *text)
 	fleet_rows_free(&rows);
 }
 
+/* A part lies within its answer. */
+static void read_part(const char *answer, size_t n)
+{
+	size_t size;
+	const char *part = fleet_trace_part(answer, n, &size);
+
+	if (part && (part < answer || part + size != answer + n))
+		abort();
+}
+
 static void read_note(const char *text)
 {
 	struct spool_note n, again;
@@ -105,6 +116,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 
 	if (!n)
 		return 0;
+	read_part((const char *)data + 1, n - 1);
 	text = mem_strndup((const char *)data + 1, n - 1);
 	if (*data % 8 == 7)
 		read_rows(text);

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "export/walk.h"
 #include "fleet/minutes.h"
+#include "fleet/trace_file.h"
 
 #define BATCH_ROWS 250000
 #define MINUTE_ROWS_KEPT 100000 /* in memory, before they become a batch */
@@ -261,6 +262,11 @@ static int take_step(void *arg, const struct walk_step *s)
 
 /* --- the run ----------------------------------------------------- */
 
+static uint32_t begin_day(const struct upload *u)
+{
+	return (uint32_t)(u->walk.info->clock.real_ns / NS / SECONDS_A_DAY);
+}
+
 static void put_run(struct upload *u)
 {
 	const struct trace_info *info = u->walk.info;
@@ -268,7 +274,7 @@ static void put_run(struct upload *u)
 	const uint64_t begin = info->clock.real_ns;
 
 	fleet_put_number(b, u->push->run);
-	fleet_put_number(b, begin / NS / SECONDS_A_DAY);
+	fleet_put_number(b, begin_day(u));
 	fleet_put_number(b, begin);
 	fleet_put_text(b, info->host ? info->host : "");
 	fleet_put_number(b, info->images.n ? info->images.at[0].pid : 0);
@@ -286,14 +292,16 @@ static void put_run(struct upload *u)
 static int send_rest(struct upload *u)
 {
 	static const enum fleet_table_number order[] = {
-		FLEET_FUNCTIONS, FLEET_MINUTES, FLEET_CALLS, FLEET_RUNS,
+		FLEET_FUNCTIONS, FLEET_MINUTES, FLEET_CALLS,
 	};
 	int r = put_minutes(u);
 
 	put_run(u);
 	for (size_t i = 0; !r && i < sizeof(order) / sizeof(*order); i++)
 		r = send_block(u, order[i]);
-	return r;
+	if (!r && u->push->whole)
+		r = fleet_trace_send(u->sender, u->push->whole, begin_day(u), u->err);
+	return r ? r : send_block(u, FLEET_RUNS);
 }
 
 static void free_upload(struct upload *u)
@@ -328,7 +336,8 @@ static int send_run(struct fleet_push *p, struct fleet_sender *sender, struct er
 int fleet_push(struct fleet_push *p, struct err *err)
 {
 	struct fleet_sender sender = { .servers = p->servers, .retry_ns = p->retry_ns,
-				       .verify = p->verify, .stop = p->stop };
+				       .verify = p->verify, .has_file = p->whole != NULL,
+				       .stop = p->stop };
 	int r;
 
 	p->run = keyed_hash(&public_key, trace_number(p->source->info), p->file);

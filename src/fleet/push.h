@@ -4,12 +4,14 @@
  * options that chose the part, so the same part of the same file is the same run. */
 #pragma once
 #include "fleet/sender.h"
+#include "store/store.h"
 #include "trace/event.h"
 
 struct fleet_push {
 	/* choices */
 	const struct fleet_servers *servers;
 	struct source *source;      /* the part, which is read once */
+	struct store_reader *whole; /* the file itself is sent, too; NULL: it is not */
 	uint64_t file, part;        /* hashes of the file's bytes, and of what chose the part */
 	bool calls, no_command, verify;
 	const char *labels;         /* lines of KEY=VALUE, or "" */

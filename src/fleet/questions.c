@@ -15,9 +15,6 @@
 #define CELLS_MAX 12
 #define NO_BUCKET "255" /* of a row that has sums; the buckets of minutes.h end before it */
 
-/* In what servers are asked, %D is the database, %F a function's name, quoted, and %W the choice of
- * runs, as conditions on `run` and `minute`. */
-
 /* Sums of functions, and their buckets. */
 #define FUNCTIONS_OF(keys)                                                                   \
 	" FROM %D.minutes ANY LEFT JOIN (SELECT fn, name, module FROM %D.functions) USING fn" \
@@ -161,6 +158,8 @@ static void put_choice(struct out *o, const struct fleet_servers *s, const struc
 	}
 	if (w->of_run)
 		out_printf(o, " AND run = %" PRIu64, w->run);
+	if (w->before)
+		out_printf(o, " AND begin < %" PRIu64, w->before * 1000000000);
 	if (w->label) {
 		out_str(o, " AND has(splitByChar('\\n', labels), ");
 		put_quoted(o, w->label);
@@ -173,8 +172,8 @@ static void put_choice(struct out *o, const struct fleet_servers *s, const struc
 		out_printf(o, " AND begin >= %" PRIu64, w->since * 1000000000);
 }
 
-/* The statement with its parts filled in; free() it. */
-static char *fill_in(const char *ask, const struct fleet_servers *s, const struct fleet_spec *w)
+char *fleet_question_statement(const char *ask, const struct fleet_servers *s,
+			       const struct fleet_spec *w)
 {
 	const bool has_minutes = strstr(ask, "minutes") != NULL;
 	struct out_text text = { 0 };
@@ -248,7 +247,7 @@ static int ask_lost(const struct fleet_servers *s, size_t server, const struct f
 {
 	static const char statement[] = "SELECT sum(lost) FROM (SELECT run, any(lost) AS lost"
 					" FROM %D.runs WHERE %W GROUP BY run) FORMAT TabSeparated";
-	char *sql = fill_in(statement, s, w), *text;
+	char *sql = fleet_question_statement(statement, s, w), *text;
 	int r = fleet_ask(s, server, sql, &text, err);
 
 	free(sql);
@@ -279,7 +278,7 @@ static int ask_server(void *arg, size_t server, struct err *err)
 	int r = ask_lost(s, server, k->spec, &lost, err);
 
 	for (size_t i = 0; !r && q->asks[i]; i++) {
-		char *sql = fill_in(q->asks[i], s, k->spec), *text;
+		char *sql = fleet_question_statement(q->asks[i], s, k->spec), *text;
 
 		r = fleet_ask(s, server, sql, &text, err);
 		if (!r)

@@ -26,11 +26,15 @@ const struct fleet_question *fleet_question_find(const char *name);
 /* The runs that a question is about; NULL or 0: of all. Only runs that were pushed whole count. */
 struct fleet_spec {
 	const char *function, *host, *label;
-	uint64_t since;               /* seconds since 1970 */
+	uint64_t since, before;       /* seconds since 1970; before: runs that began earlier */
 	bool of_run;
 	uint64_t run;                 /* if of_run: this one alone */
 };
 
+/* A statement for servers, in which %D is the database, %F the function's name in quotes, and %W
+ * the choice of runs, as conditions on `run`, and `minute` or `begin`; free() it. */
+char *fleet_question_statement(const char *ask, const struct fleet_servers *s,
+			       const struct fleet_spec *w);
 /* Asks the servers and gives the joined rows to the sink. 0, or -errno and *err: no server
  * answered, or one refused. */
 int fleet_question_ask(const struct fleet_question *q, const struct fleet_servers *s,

@@ -10,18 +10,17 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/mem.h"
 #include "base/monotonic.h"
 
 #define BACK_OFF_LEAST_NS UINT64_C(200000000)
 #define BACK_OFF_MOST_NS UINT64_C(10000000000)
-#define NAP_NS UINT64_C(200000000)
 
 static bool has_batches(const struct fleet_table *t)
 {
-	return t == &fleet_tables[FLEET_MINUTES] || t == &fleet_tables[FLEET_CALLS];
+	return t == &fleet_tables[FLEET_MINUTES] || t == &fleet_tables[FLEET_CALLS] ||
+	       t == &fleet_tables[FLEET_TRACES];
 }
 
 /* --- what is there ----------------------------------------------------- */
@@ -74,15 +73,6 @@ static int ask_running(struct fleet_sender *s, const char *name, struct err *err
 
 struct server_patience { uint64_t since, pause; };
 
-/* Sleeps, in parts: a signal that another thread gets does not end a sleep. */
-static void nap(const struct fleet_sender *s, uint64_t ns)
-{
-	for (uint64_t part; ns && !stop_asked(s->stop); ns -= part) {
-		part = ns < NAP_NS ? ns : NAP_NS;
-		nanosleep(&(struct timespec){ 0, (long)part }, NULL);
-	}
-}
-
 /* Sleeps before the next try. 0; -EINTR; -ETIMEDOUT: the server was away for too long, and *err,
  * which says why the last try failed, says so. */
 static int wait_for_server(struct fleet_sender *s, struct server_patience *p, struct err *err)
@@ -95,7 +85,7 @@ static int wait_for_server(struct fleet_sender *s, struct server_patience *p, st
 		return err_code(err, EINTR);
 	if (now - p->since + p->pause > s->retry_ns)
 		return err_code(err, ETIMEDOUT);
-	nap(s, p->pause);
+	fleet_nap(s->stop, p->pause);
 	p->pause = p->pause * 2 < BACK_OFF_MOST_NS ? p->pause * 2 : BACK_OFF_MOST_NS;
 	return stop_asked(s->stop) ? err_code(err, EINTR) : 0;
 }
@@ -290,6 +280,8 @@ int fleet_sender_begin(struct fleet_sender *s, struct err *err)
 
 	if (!r)
 		r = ask_patiently(s, FLEET_CALLS, &p, err);
+	if (!r && s->has_file)
+		r = ask_patiently(s, FLEET_TRACES, &p, err);
 	if (r)
 		return r;
 	pthread_mutex_init(&s->lock, NULL);

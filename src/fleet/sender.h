@@ -12,6 +12,7 @@ struct fleet_sender {
 	size_t server;
 	uint64_t run, retry_ns;     /* retry_ns: the longest time that a server may be away */
 	bool verify;                /* send nothing: count what is missing */
+	bool has_file;              /* there will be batches of FLEET_TRACES */
 	const struct stop *stop; /* or NULL; asked: ends with -EINTR */
 	/* results */
 	size_t batches, sent, there, missing;

@@ -11,11 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 
 #define LOGIN_MOST 512
+#define NAP_NS UINT64_C(200000000)
 
 /* Words of ClickHouse's refusals. */
 #define CODE "Code: "
@@ -211,6 +213,14 @@ static const struct refusal {
 	{ 252, EAGAIN, "it has to merge parts first" },
 };
 
+void fleet_nap(const struct stop *stop, uint64_t ns)
+{
+	for (uint64_t part; ns && !stop_asked(stop); ns -= part) {
+		part = ns < NAP_NS ? ns : NAP_NS;
+		nanosleep(&(struct timespec){ 0, (long)part }, NULL);
+	}
+}
+
 bool fleet_may_pass(int r)
 {
 	return r == -EAGAIN || r == -ECONNREFUSED;
@@ -326,6 +336,24 @@ int fleet_ask(const struct fleet_servers *s, size_t server, const char *sql, cha
 	      struct err *err)
 {
 	return request(s, server, "/", sql, strlen(sql), answer, err);
+}
+
+int fleet_ask_bytes(const struct fleet_servers *s, size_t server, const char *sql, char **answer,
+		    size_t *n, struct err *err)
+{
+	const struct http_server *h = &s->at.at[server];
+	struct http_answer a;
+	int r = http_ask(h, "POST", "/", sql, strlen(sql), &a, err);
+
+	if (r)
+		return r;
+	*answer = a.text;
+	*n = a.n;
+	if (a.status == 200)
+		return 0;
+	r = refuse(err, s, h->url, &a);
+	free(a.text);
+	return r;
 }
 
 /* 0, or -errno and *err. */

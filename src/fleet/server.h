@@ -29,11 +29,17 @@ void fleet_servers_free(struct fleet_servers *s);
  * 0; -EAGAIN: it may answer later; or another -errno. *err in both cases. */
 int fleet_ask(const struct fleet_servers *s, size_t server, const char *sql, char **answer,
 	      struct err *err);
+/* fleet_ask() for an answer of any bytes, *n of them, behind which a NUL stands. Whether it was cut
+ * short the caller sees in the bytes. */
+int fleet_ask_bytes(const struct fleet_servers *s, size_t server, const char *sql, char **answer,
+		    size_t *n, struct err *err);
 /* fleet_ask() with a user's statement, which the server carries out only if it reads, and answers
  * with names and types of columns in two lines before the rows. Words of the user's at which it
  * stumbles are in *err with their column. */
 int fleet_ask_to_read(const struct fleet_servers *s, size_t server, const char *sql, char **answer,
 		      struct err *err);
+/* Sleeps, in parts: a signal that another thread gets does not end a sleep, but stop does. */
+void fleet_nap(const struct stop *stop, uint64_t ns);
 /* Whether a failure means that the server is away, or may do it later, and not that it refuses. */
 bool fleet_may_pass(int r);
 /* Inserts the block under a name of the insertion: two of one name do not run at once. Returns as

@@ -37,6 +37,11 @@ const struct fleet_table fleet_tables[FLEET_TABLES] = {
 		  { "duration", FLEET_U64 }, { "self", FLEET_U64 }, { "depth", FLEET_U32 },
 		  { "fn", FLEET_U64 } },
 		"MergeTree PARTITION BY day ORDER BY (run, tid, begin)" },
+	[FLEET_TRACES] = { "traces",
+		{ { "day", FLEET_DATE }, { "run", FLEET_U64 }, { "batch", FLEET_U32 },
+		  { "parts", FLEET_U32 }, { "size", FLEET_U64 }, { "hash", FLEET_U64 },
+		  { "bytes", FLEET_TEXT } },
+		"MergeTree PARTITION BY day ORDER BY (run, batch)" },
 	[FLEET_RUNS] = { "runs",
 		{ { "run", FLEET_U64 }, { "day", FLEET_DATE }, { "begin", FLEET_U64 },
 		  { "host", FLEET_TEXT }, { "pid", FLEET_U32 }, { "command", FLEET_TEXT },
@@ -155,14 +160,18 @@ static size_t length_bytes(uint64_t n, char *to)
 	return i;
 }
 
-void fleet_put_text(struct fleet_block *b, const char *text)
+void fleet_put_bytes(struct fleet_block *b, const char *bytes, size_t n)
 {
-	const size_t n = strlen(text);
 	char length[10];
 
 	put_bytes(b, length, length_bytes(n, length));
-	put_bytes(b, text, n);
+	put_bytes(b, bytes, n);
 	value_is_put(b);
+}
+
+void fleet_put_text(struct fleet_block *b, const char *text)
+{
+	fleet_put_bytes(b, text, strlen(text));
 }
 
 /* An array's elements, each of `width` bytes. */

@@ -37,6 +37,7 @@ enum fleet_table_number {
 	FLEET_FUNCTIONS, /* a row a function, whichever host it ran on */
 	FLEET_MINUTES,   /* sums of a function's calls in a minute of a run */
 	FLEET_CALLS,     /* a row a call */
+	FLEET_TRACES,    /* a row a part of a trace's file (fleet/trace_file.h) */
 	FLEET_RUNS,      /* a row a trace, written last: it stands for a whole push */
 	FLEET_TABLES,
 };
@@ -72,6 +73,8 @@ void fleet_put_number(struct fleet_block *b, uint64_t value);
 /* Puts the next n columns' values, as fleet_put_number() does one. */
 void fleet_put_numbers(struct fleet_block *b, const uint64_t *values, unsigned n);
 void fleet_put_text(struct fleet_block *b, const char *text);
+/* A text of any bytes. */
+void fleet_put_bytes(struct fleet_block *b, const char *bytes, size_t n);
 void fleet_put_smalls(struct fleet_block *b, const uint8_t *values, size_t n);
 void fleet_put_counts(struct fleet_block *b, const uint64_t *values, size_t n);
 /* Writes the block's bytes; it keeps its rows. */

@@ -18,6 +18,7 @@
 #include "base/keyed_hash.h"
 #include "shared/memory.h"
 #include "store/crc.h"
+#include "store/file_bytes.h"
 #include "store/info.h"
 
 /* Reads n bytes at offset. False if there are fewer; *error is set if the end of the file is not
@@ -454,26 +455,39 @@ bool store_was_cut(const struct store_reader *r, uint64_t *bytes_lost)
 	return r->cut;
 }
 
-#define NUMBER_STEP (1u << 20) /* bytes of a file that are hashed at once */
+#define NUMBER_STEP (1u << 20) /* bytes of a file that are hashed, or given, at once */
 
-int store_number(struct store_reader *r, uint64_t *number, struct err *err)
+int file_bytes(struct store_reader *r, int (*take)(void *arg, const char *bytes, size_t n),
+	       void *arg, struct err *err)
 {
-	static const struct hash_key public_key = { { 0, 0 } };
 	struct loader l = { 0 };
-	uint64_t h = r->size;
 	int result = 0;
 
 	for (uint64_t at = 0; !result && at < r->size; at += NUMBER_STEP) {
 		if (read_at(r, at, NUMBER_STEP, &l))
-			h = keyed_hash_bytes(&public_key, h, l.packet.at, l.packet.n);
+			result = take(arg, (const char *)l.packet.at, l.packet.n);
 		else if (l.error)
 			result = err_unreadable(r, &l, err);
 		else
 			result = err_set(err, ESTALE, "trace file %s became shorter while it was read", r->name);
 	}
 	reader_loader_free(&l);
-	*number = h;
 	return result;
+}
+
+static int hash_bytes(void *arg, const char *bytes, size_t n)
+{
+	static const struct hash_key public_key = { { 0, 0 } };
+	uint64_t *h = arg;
+
+	*h = keyed_hash_bytes(&public_key, *h, bytes, n);
+	return 0;
+}
+
+int store_number(struct store_reader *r, uint64_t *number, struct err *err)
+{
+	*number = r->size;
+	return file_bytes(r, hash_bytes, number, err);
 }
 
 void store_progress(const struct store_reader *r, uint64_t *read, uint64_t *all)

@@ -19,7 +19,6 @@
 #include "ui/word_list.h"
 
 #define NS UINT64_C(1000000000)
-#define RUN_DIGITS 16
 enum { RUN_HOST = 1, RUN_BEGIN = 2, RUN_THRESHOLD = 6 }; /* columns of the question `runs` */
 
 /* One run, or all with a label. */
@@ -34,12 +33,6 @@ struct fleet_side {
 
 /* --- the words ----------------------------------------------------- */
 
-/* As brace fleet runs prints its number. */
-static bool is_run(const char *word)
-{
-	return strlen(word) == RUN_DIGITS && word[strspn(word, "0123456789abcdef")] == '\0';
-}
-
 /* 0, or EXIT_BRACE (said). */
 static int read_side(const struct invocation *inv, const char *word, struct fleet_side *s)
 {
@@ -50,10 +43,10 @@ static int read_side(const struct invocation *inv, const char *word, struct flee
 	s->word = word;
 	s->spec.host = inv->of_push.host;
 	s->spec.since = before && before < now ? now - before : 0;
-	s->spec.of_run = is_run(word);
+	s->spec.of_run = fleet_option_run(word, &s->spec.run);
 	if (s->spec.of_run)
-		s->spec.run = strtoull(word, NULL, 16);
-	else if (*word != '=' && strchr(word, '='))
+		return 0;
+	if (*word != '=' && strchr(word, '='))
 		s->spec.label = word;
 	else {
 		say("brace: %s is neither a run, 16 digits as brace fleet runs prints it, nor a label KEY=VALUE\n",

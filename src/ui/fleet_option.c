@@ -6,9 +6,12 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "ui/say.h"
+
+#define RUN_DIGITS 16
 
 int fleet_option_servers(const struct invocation *inv, const char *command,
 			 struct fleet_servers *s)
@@ -29,6 +32,12 @@ int fleet_option_servers(const struct invocation *inv, const char *command,
 	if (inv->of_push.insecure)
 		say_warning("the server's certificate is not checked (--insecure)");
 	return 0;
+}
+
+bool fleet_option_run(const char *word, uint64_t *run)
+{
+	*run = strtoull(word, NULL, 16);
+	return strlen(word) == RUN_DIGITS && word[strspn(word, "0123456789abcdef")] == '\0';
 }
 
 unsigned fleet_option_lacks(const struct fleet_answer *a, char *sentences[FLEET_LACKS_MOST])

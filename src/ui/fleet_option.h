@@ -8,6 +8,8 @@
  * whatever comes. 0, or EXIT_BRACE (said). */
 int fleet_option_servers(const struct invocation *inv, const char *command,
 			 struct fleet_servers *s);
+/* Reads a run's number, as brace fleet runs prints it. False: the word is none. */
+bool fleet_option_run(const char *word, uint64_t *run);
 #define FLEET_LACKS_MOST 2
 /* Sentences, for free(), about what the figures do not have. Returns their number. */
 unsigned fleet_option_lacks(const struct fleet_answer *a, char *sentences[FLEET_LACKS_MOST]);

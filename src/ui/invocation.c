@@ -301,6 +301,11 @@ int set_since(struct invocation *inv, const struct option *o, const char *value,
 	return units_parse_time_ns(value, 1000000000, &inv->of_push.since_ns, err);
 }
 
+int set_older(struct invocation *inv, const struct option *o, const char *value, struct err *err)
+{
+	return units_parse_time_ns(value, 1000000000, &inv->of_push.older_ns, err);
+}
+
 int set_retry(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {
 	inv->of_push.retries = true;

@@ -102,9 +102,9 @@ struct follow_options {
 struct push_options {
 	const char *to, *auth, *ca, *host, *then;
 	VEC(const char *) labels;
-	uint64_t retry_ns, since_ns;
+	uint64_t retry_ns, since_ns, older_ns;
 	bool retries;         /* retry_ns was given */
-	bool calls, create, insecure, no_command, verify;
+	bool calls, create, dry_run, insecure, no_command, trace, verify;
 	/* Options of record --push and of push --spooled. */
 	const char *spool;
 	uint64_t spool_most;  /* bytes; 0: not given */
@@ -214,7 +214,8 @@ option_setter set_flag, set_text, set_scope, set_limit, set_pid, set_last, set_s
 	set_export_to, set_delay, set_count, set_logger, set_max_size, set_counters, set_rotate,
 	set_ring_size,
 	set_compress, set_keep, set_snapshot_on, set_follow_end, set_allow_exec, set_allow_fd,
-	set_model, set_silence, set_push_to, set_spool_max, set_label, set_retry, set_since;
+	set_model, set_silence, set_push_to, set_spool_max, set_label, set_retry, set_since,
+	set_older;
 
 /* Parses argv (after the subcommand's name) by inv->command's tables. Moves operands to argv's
  * front. 0, or -EINVAL and *err. */

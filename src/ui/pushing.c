@@ -35,6 +35,7 @@ int pushing_reader(const struct invocation *inv, struct store_reader *reader, st
 		return r;
 	trace_file_leave_kernel_out(reader, "brace push");
 	p->part = inv->excerpt.number;
+	p->whole = inv->of_push.trace ? reader : NULL;
 	p->source = trace_file_openings(inv, reader, &part, err);
 	if (!p->source)
 		return -err->code;
@@ -50,9 +51,9 @@ void pushing_say_done(const struct fleet_push *p)
 	if (p->there)
 		snprintf(rest, sizeof(rest), " (%zu of %zu batches were there)", p->there, p->batches);
 	say("brace: %" PRIu64 " calls pushed to %s/%s as run %016" PRIx64 ": %" PRIu64
-	    " sums, %" PRIu64 " calls%s\n",
+	    " sums, %" PRIu64 " calls%s%s\n",
 	    p->n_calls, p->servers->at.at[p->server].url, p->servers->database, p->run,
-	    p->minute_rows, p->call_rows, rest);
+	    p->minute_rows, p->call_rows, p->whole ? ", and the file" : "", rest);
 }
 
 /* --- a spool ----------------------------------------------------- */

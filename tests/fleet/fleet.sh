@@ -77,7 +77,7 @@ check_that 'a database that is not there is told, with its cure' says 'it has no
 push --create --to "$TO"
 check_that 'push --create makes it' [ "$STATUS" = 0 ]
 both 'SHOW TABLES FROM brace' | sort | uniq -c >"$T/tables"
-check_that 'on both servers, four tables each, and three views' [ "$(awk '{ print $1 $2 }' "$T/tables" | tr '\n' ' ')" = '2calls 2functions 2minutes 2named_calls 2named_minutes 2runs 2whole_runs ' ]
+check_that 'on both servers, five tables each, and three views' [ "$(awk '{ print $1 $2 }' "$T/tables" | tr '\n' ' ')" = '2calls 2functions 2minutes 2named_calls 2named_minutes 2runs 2traces 2whole_runs ' ]
 push "$T/cut" --to "$TO"
 check_that 'a trace that ends in its heading is refused' [ "$STATUS" != 0 ]
 

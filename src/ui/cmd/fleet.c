@@ -11,8 +11,10 @@
 #include "fleet/questions.h"
 #include "ui/commands.h"
 #include "ui/fleet_diff.h"
+#include "ui/fleet_fetch.h"
 #include "ui/fleet_option.h"
 #include "ui/fleet_output.h"
+#include "ui/fleet_prune.h"
 #include "ui/fleet_query.h"
 #include "ui/fleet_record.h"
 #include "ui/say.h"
@@ -27,6 +29,8 @@ static const struct fleet_verb {
 } verbs[] = {
 	{ "query", "STATEMENT", 2, fleet_query },
 	{ "diff", "RUN RUN", 3, fleet_diff },
+	{ "fetch", "RUN", 2, fleet_fetch },
+	{ "prune", "--older TIME", 1, fleet_prune_runs },
 	{ "record", NULL, -1, fleet_record },
 	{ NULL, NULL, 0, NULL },
 };
@@ -148,6 +152,8 @@ static int check_words(const struct invocation *inv, const struct fleet_verb *v)
 		say("brace: %s is one word too many for fleet\n", say_word(inv->operands[most], cut));
 	else if (!is_verb(v, "diff") && inv->sort)
 		say("brace: -s names the column that is compared: brace fleet diff -s COLUMN RUN RUN\n");
+	else if (!is_verb(v, "prune") && (inv->of_push.older_ns || inv->of_push.dry_run))
+		say("brace: --older and -n are of brace fleet prune, which deletes old runs\n");
 	else if (!is_verb(v, "query") && inv->of_push.then)
 		say("brace: --then has a statement for the rows of another: brace fleet query STATEMENT --then STATEMENT\n");
 	else
@@ -158,14 +164,14 @@ static int check_words(const struct invocation *inv, const struct fleet_verb *v)
 /* v: NULL: a question. 0, or EXIT_BRACE (said). */
 static int check_form(const struct invocation *inv, const struct fleet_verb *v)
 {
-	const bool records = is_verb(v, "record");
+	const bool makes_traces = is_verb(v, "record") || is_verb(v, "fetch");
 
-	if (records && (inv->html || inv->json || inv->csv))
-		say("brace: fleet record makes traces: --html, --json and --csv are of questions\n");
+	if (makes_traces && (inv->html || inv->json || inv->csv))
+		say("brace: fleet %s makes traces: --html, --json and --csv are of questions\n", v->name);
 	else if (inv->html && (inv->json || inv->csv))
 		say("brace: --html is a form of its own: leave --json and --csv out\n");
-	else if (!records && inv->output && !inv->html)
-		say("brace: -o names the page of --html, or the folder of fleet record\n");
+	else if (!makes_traces && inv->output && !inv->html)
+		say("brace: -o names the page of --html, the file of fleet fetch, or the folder of fleet record\n");
 	else
 		return 0;
 	return EXIT_BRACE;

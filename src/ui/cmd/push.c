@@ -64,11 +64,26 @@ static int push_file(const struct invocation *inv, struct fleet_push *p)
 static int check_spooled(const struct invocation *inv)
 {
 	const struct push_options *o = &inv->of_push;
-	const bool other = inv->n_operands || o->calls || o->verify || o->no_command || o->labels.n;
+	const bool other = inv->n_operands || o->calls || o->verify || o->no_command || o->trace ||
+			   o->labels.n;
 
 	if (!other && excerpt_spec_is_all(&inv->excerpt))
 		return 0;
-	say("brace: --spooled sends what record --push left, as it was to be pushed then: no FILE, part, label, --calls, --verify, --no-command\n");
+	say("brace: --spooled sends what record --push left, as it was to be pushed then: no FILE, part, label, --calls, --trace, --verify, --no-command\n");
+	return EXIT_BRACE;
+}
+
+/* The file has all that the trace has. 0, or EXIT_BRACE (said). */
+static int check_trace(const struct invocation *inv)
+{
+	if (!inv->of_push.trace)
+		return 0;
+	if (!excerpt_spec_is_all(&inv->excerpt))
+		say("brace: --trace sends the whole file: leave the options of a part out\n");
+	else if (inv->of_push.no_command)
+		say("brace: --trace sends the file, which has the program's command line: leave --no-command out\n");
+	else
+		return 0;
 	return EXIT_BRACE;
 }
 
@@ -133,8 +148,10 @@ int cmd_push(struct invocation *inv)
 {
 	struct fleet_servers servers = { 0 };
 	const struct stop *stop = interrupt_catch();
-	int status = fleet_option_servers(inv, "push", &servers);
+	int status = check_trace(inv);
 
+	if (!status)
+		status = fleet_option_servers(inv, "push", &servers);
 	for (size_t i = 0; i < servers.at.n; i++)
 		servers.at.at[i].stop = stop;
 	if (!status)
