@@ -53,7 +53,7 @@ static bool names_equal(const char *a, const char *b)
 
 /* There is no size of the symbol table. In every linker's output it ends where the string table
  * begins. */
-const void *ldso_find(uint64_t base, const Elf64_Dyn *d, const char *name)
+const Elf64_Sym *ldso_find_sized(uint64_t base, const Elf64_Dyn *d, const char *name)
 {
 	const Elf64_Sym *sym = (const Elf64_Sym *)dynamic_pointer(d, DT_SYMTAB, base);
 	const char *strings = (const char *)dynamic_pointer(d, DT_STRTAB, base);
@@ -62,8 +62,15 @@ const void *ldso_find(uint64_t base, const Elf64_Dyn *d, const char *name)
 		return 0;
 	for (; (const char *)(sym + 1) <= strings; sym++)
 		if (sym->st_shndx != SHN_UNDEF && names_equal(strings + sym->st_name, name))
-			return (const void *)(base + sym->st_value);
+			return sym;
 	return 0;
+}
+
+const void *ldso_find(uint64_t base, const Elf64_Dyn *d, const char *name)
+{
+	const Elf64_Sym *sym = ldso_find_sized(base, d, name);
+
+	return sym ? (const void *)(base + sym->st_value) : 0;
 }
 
 const void *ldso_symbol(char **envp, const char *name)

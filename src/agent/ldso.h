@@ -9,6 +9,8 @@
 const void *ldso_symbol(char **envp, const char *name);
 /* ldso_symbol() for the module at `base`, whose dynamic section is d. */
 const void *ldso_find(uint64_t base, const Elf64_Dyn *d, const char *name);
+/* ldso_find(), with its size and its value, to which `base` is to be added. */
+const Elf64_Sym *ldso_find_sized(uint64_t base, const Elf64_Dyn *d, const char *name);
 /* Returns the offset, in bytes, from the thread pointer to rseq's cpu_id; 0 = there is none. */
 int64_t ldso_rseq_cpu_offset(char **envp);
 /* AT_EXECFN: the name by which this program was executed; NULL: none. */

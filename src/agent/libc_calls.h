@@ -43,6 +43,9 @@ _Static_assert(sizeof(struct call_plan) <= 128, "libc_calls.S makes room for it"
 /* Leads execve, execveat, fexecve, prctl, syscall and the calls about limits, locks and users in
  * the process's libc to the agent. False if execve is not as expected. */
 _Bool libc_calls_lead(char **envp);
+/* A probe may stand after the call in libc's syscall(): it tells of the children that are made
+ * there, and libc_calls.S does not. Written at the program's start. */
+extern _Bool libc_calls_clones_seen;
 
 /* Before a call: fill in *p and return the bytes of stack wanted, a multiple of 16. May run in a
  * vfork's child. exec.c, filter.c, limits.c, locks.c. */

@@ -16,6 +16,7 @@
 #include "agent/delivery.h"
 #include "agent/event.h"
 #include "agent/lend.h"
+#include "agent/libc_calls.h"
 #include "agent/needs.h"
 #include "agent/scope.h"
 #include "agent/rename.h"
@@ -236,8 +237,8 @@ void task_behind(const struct task_at *t, uint32_t number)
 			 child_tells(flags) ? parent_of_block() : current_tid());
 }
 
-/* libc's syscall(), which leads through the agent, has no place after the call that could be
- * probed. This is the block that was last seen before such a call. */
+/* Where libc's syscall(), which leads through the agent, has no place after the call that could be
+ * probed, this is the block that was last seen before such a call. */
 const struct task_block *agent_clones_told;
 
 void task_cloned(uint64_t number, uint64_t arg0, int64_t child)
@@ -386,7 +387,8 @@ void task_before(const struct task_at *t, uint32_t number)
 {
 	const uint64_t *regs = t->regs->at;
 
-	if (old_calls_makes_task(number) && wants_event(t, TASK_NEWTASK, TASK_SCHED_FORK))
+	if (!libc_calls_clones_seen && old_calls_makes_task(number) &&
+	    wants_event(t, TASK_NEWTASK, TASK_SCHED_FORK))
 		/* Pairs with the acquire in task_cloned(). */
 		__atomic_store_n(&agent_clones_told, t->block, __ATOMIC_RELEASE);
 	switch (number) {

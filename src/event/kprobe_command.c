@@ -196,6 +196,7 @@ static int compile(const struct line_words *words, struct symbol_place *p,
 	named.all = expand_all;
 	named.arg = p;
 	p->returns = p->place.returns = c->definition->returns;
+	p->place.symbol = p->address ? NULL : p->symbol;
 
 	if (c->definition->returns)
 		fetch_begin_return(&b);

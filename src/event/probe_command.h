@@ -56,7 +56,9 @@ struct symbol_match {
 	char *path;               /* free() it */
 	uint64_t offset, vaddr;   /* in the file, and as it was linked */
 	bool entry;               /* a function begins there */
-	bool returns;             /* its return is meant: of who asks for arguments */
+	/* Who asks for arguments says: */
+	bool returns;             /* its return is meant */
+	const char *symbol;       /* as it was written; NULL: it was named by its address */
 };
 
 /* Finds symbols in the traced programs. */

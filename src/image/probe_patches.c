@@ -5,11 +5,11 @@
 #include "image/probe_patches.h"
 
 #include <string.h>
-#include <sys/syscall.h>
 
 #include "arch/code.h"
 #include "arch/probe_code.h"
 #include "image/handlers.h"
+#include "image/led_calls.h"
 #include "shared/calls.h"
 #include "shared/probe.h"
 #include "shared/unwind_rule.h"
@@ -86,36 +86,6 @@ static bool meets_another(const struct patch_job *j, size_t i)
 	return false;
 }
 
-/* Whether the address lies in a function of that name. */
-static bool is_function(const struct module *mod, uint64_t vaddr, const char *name)
-{
-	const struct hook_module *h = mod->hooks;
-
-	for (uint32_t i = 0; h && i < h->n; i++)
-		if (vaddr - h->functions[i].vaddr < h->functions[i].size &&
-		    strcmp(h->strings + h->functions[i].name, name) == 0)
-			return true;
-	return false;
-}
-
-/* Whether the agent itself takes this call. An agent that ld.so loads finds libc's calls of these
- * kinds by the bytes behind them, which have to stay: else it would not see a filter before the
- * program binds itself by it (agent/libc_calls.c). */
-static bool is_agents(const struct patch_job *j, const struct probe_point *p)
-{
-	static const uint32_t numbers[] = { SYS_execve, SYS_execveat, SYS_prctl, SYS_prlimit64,
-					    SYS_mlockall };
-	const struct call_info *a = p->program;
-
-	if (j->req->hello->flags & AGENT_BY_HAND || p->kind != PROBE_CALL || !a->behind ||
-	    strcmp(j->mod->name, "libc.so.6") != 0)
-		return false;
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
-		if (a->number == numbers[i])
-			return true;
-	return a->number == CALL_UNKNOWN && is_function(j->mod, p->plan.vaddr, "syscall");
-}
-
 /* Whether the probe changes the bytes of a call that is intercepted in a process that was attached
  * to, from the first one on and no others: both can be had, the probe first. The intercept runs the
  * probe's lead again, which only loads constants. */
@@ -130,7 +100,7 @@ static enum hook_reason in_the_way(const struct patch_job *j, size_t i)
 {
 	const struct hook_probe *p = &j->mod->probes.at[i].plan;
 
-	if (is_agents(j, &j->mod->probes.at[i]) ||
+	if (led_calls_take(j, &j->mod->probes.at[i]) ||
 	    (!joins_intercept(j, &j->mod->probes.at[i]) &&
 	     intercepts_touch(&j->mod->calls, p->vaddr - p->before, p->len)))
 		return REASON_RUNTIME;

@@ -17,6 +17,8 @@
 #include "image/known_functions.h"
 #include "shared/fetch.h"
 
+#define VALUE "$retval"
+
 /* A word's parts: [name=]expression[:type], n_* characters of each. */
 struct source_word {
 	const char *text, *name, *expression, *type;
@@ -338,35 +340,51 @@ char *source_arguments_all(struct source_place_of_arguments *p, bool parameters,
 	return all;
 }
 
-/* NULL: the prototype's value is no whole number. */
-static char *manual_type(const char *prototype)
+static bool is_whole(const struct sym_fetched *f)
+{
+	return (f->type == SYM_FETCHED_SIGNED || f->type == SYM_FETCHED_UNSIGNED) && !f->bits &&
+	       !f->count && !f->memory;
+}
+
+/* source_argument_returned(), by a line of base/prototype.h. */
+static int manual_type(const char *prototype, char **type)
 {
 	struct prototype p;
 	const struct prototype_value *v = &p.returns;
-	bool number = prototype_parse(prototype, &p) &&
-		      (v->type == PROTOTYPE_SIGNED || v->type == PROTOTYPE_UNSIGNED);
 
-	return number ? mem_printf("%c%u", v->type == PROTOTYPE_SIGNED ? 's' : 'u', v->size * 8u)
-		      : NULL;
+	if (!prototype_parse(prototype, &p))
+		return 0;
+	if (v->type == PROTOTYPE_SIGNED || v->type == PROTOTYPE_UNSIGNED)
+		*type = mem_printf("%c%u", v->type == PROTOTYPE_SIGNED ? 's' : 'u', v->size * 8u);
+	return v->type == PROTOTYPE_VOID ? -ENODATA : 0;
 }
 
-char *source_argument_returned(struct source_place_of_arguments *p, const char *symbol)
+int source_argument_returned(struct source_place_of_arguments *p, const char *symbol, char **type)
 {
-	static const char value[] = "$retval";
-	const char *manual = known_functions_prototype(p->m->path, symbol);
+	const char *manual = symbol ? known_functions_prototype(p->m->path, symbol) : NULL;
 	struct sym_fetched f;
 	struct err ignored;
-	bool number;
+	int r;
 
+	*type = NULL;
 	if (manual)
-		return manual_type(manual);
+		return manual_type(manual, type);
 	sym_scope_free(p->scope);
 	p->scope = NULL;
-	number = open_scope(p, &ignored) == 0 &&
-		 sym_scope_fetch(p->scope, value, strlen(value), true, false, &f, &ignored) == 0 &&
-		 (f.type == SYM_FETCHED_SIGNED || f.type == SYM_FETCHED_UNSIGNED) && !f.bits &&
-		 !f.count && !f.memory;
-	return number ? type_text(&f) : NULL;
+	if (open_scope(p, &ignored) < 0)
+		return 0;
+	r = sym_scope_fetch(p->scope, VALUE, strlen(VALUE), true, false, &f, &ignored);
+	if (r == 0 && is_whole(&f))
+		*type = type_text(&f);
+	return r == -ENODATA ? r : 0;
+}
+
+bool source_argument_is_value(const char *word, size_t n)
+{
+	struct source_word w = take_apart(word, n);
+
+	return w.n_expression == strlen(VALUE) && w.expression + w.n_expression == word + n &&
+	       !memcmp(w.expression, VALUE, strlen(VALUE));
 }
 
 void source_arguments_end(struct source_place_of_arguments *p)

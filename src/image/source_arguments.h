@@ -31,9 +31,13 @@ char *source_arguments_all(struct source_place_of_arguments *p, bool parameters,
  * a return, $stack in place of the stack pointer; the caller frees it. NULL: another register is
  * meant. */
 char *source_argument_numbered(const char *text, bool at_return);
-/* Type of the whole number, as fetch arguments have types, that the function at p->vaddr, of this
- * symbol, returns: the C library's by its manual, others by the debug information. p->vaddr may be
- * another one's each time. The caller frees it. NULL: it is not known, or of another kind. */
-char *source_argument_returned(struct source_place_of_arguments *p, const char *symbol);
+/* Finds the type of the whole number, as fetch arguments have types, that the function at p->vaddr
+ * returns: the C library's, of this symbol (NULL: none is known), by its manual, others by the
+ * debug information. p->vaddr may be another one's each time. Returns 0, and in *type what the
+ * caller frees; NULL: the type is not known, or of another kind. -ENODATA: the function returns
+ * nothing. */
+int source_argument_returned(struct source_place_of_arguments *p, const char *symbol, char **type);
+/* Whether the word of n characters is $retval, or NAME=$retval, without a type. */
+bool source_argument_is_value(const char *word, size_t n);
 /* Closes what names of variables have opened in *p, which can be used again. */
 void source_arguments_end(struct source_place_of_arguments *p);

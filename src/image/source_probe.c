@@ -296,15 +296,6 @@ static void put_kernel_word(struct line_making *l, const char *text, size_t from
 	put_span(l, (size_t)(begin - text), begin, (size_t)(at - begin), true);
 }
 
-/* Whether a word of n characters is $retval, or NAME=$retval, without a type. */
-static bool is_plain_value(const char *word, size_t n)
-{
-	static const char value[] = "$retval";
-	const char *equals = memchr(word, '=', n), *at = equals ? equals + 1 : word;
-
-	return (size_t)(word + n - at) == strlen(value) && !memcmp(at, value, strlen(value));
-}
-
 /* Adds one argument of the text, n characters from a column on. */
 static int put_argument(struct line_making *l, const struct source_definition *d,
 			struct source_place_of_arguments *p, size_t from, size_t n, struct err *err)
@@ -317,7 +308,7 @@ static int put_argument(struct line_making *l, const struct source_definition *d
 	if (!all && !source_argument_is(word, n)) {
 		put_span(l, from, " ", 1, false);
 		put_kernel_word(l, d->text, from, n, p->numbered);
-		if (d->value_type && is_plain_value(word, n)) {
+		if (d->value_type && source_argument_is_value(word, n)) {
 			put_text(l, from, ":");
 			put_text(l, from, d->value_type);
 		}

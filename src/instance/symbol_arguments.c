@@ -106,45 +106,25 @@ static int check_number(const struct symbol_match *place, const char *word, char
 				       "This variable is not found at this probe point");
 }
 
-/* $retval alone with the type of a whole number, as the kernel's BTF tells it; NULL: of another
- * type, or not alone. For free(). */
-static char *typed_value(const char *word, const struct sym_fetched *f)
-{
-	const char *at = strstr(word, VALUE);
-	bool number = f->type == SYM_FETCHED_SIGNED || f->type == SYM_FETCHED_UNSIGNED,
-	     alone = !strcmp(at, VALUE) && (at == word || at[-1] == '=');
-
-	return number && alone && !f->bits && !f->count && !f->memory
-		       ? mem_printf("%s:%c%u", word, f->type == SYM_FETCHED_SIGNED ? 's' : 'u',
-				    f->size * 8u)
-		       : NULL;
-}
-
 /* Refuses $retval, without a type, of a function that is known to return nothing; alone it gets the
  * type that is known. */
 static int check_value(const struct symbol_match *place, const char *word, char **out,
 		       struct err *err)
 {
 	struct function_source s;
-	struct sym_fetched f;
-	struct err why;
+	char *type;
 	int r;
 
 	if (strchr(word, ':') || !open_source(place, &s))
 		return 0;
-	r = sym_source_open(s.module, &s.place.source, &why);
-	if (r == 0)
-		r = sym_scope_at(s.place.source, place->vaddr, &s.place.scope, &why);
-	if (r < 0) {
-		close_source(&s);
-		return 0;
-	}
-	r = sym_scope_fetch(s.place.scope, VALUE, strlen(VALUE), true, false, &f, &why);
-	*out = r == 0 ? typed_value(word, &f) : NULL;
+	r = source_argument_returned(&s.place, place->symbol, &type);
+	if (type && source_argument_is_value(word, strlen(word)))
+		*out = mem_printf("%s:%s", word, type);
+	free(type);
 	close_source(&s);
-	return r == -ENODATA ? err_at(err, EINVAL, word, (size_t)(strstr(word, VALUE) - word),
-				      "This function returns 'void' type")
-			     : 0;
+	return r < 0 ? err_at(err, EINVAL, word, (size_t)(strstr(word, VALUE) - word),
+			      "This function returns 'void' type")
+		     : 0;
 }
 
 int symbols_argument(void *arg, const struct symbol_match *place, const char *word, char **out,

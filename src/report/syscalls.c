@@ -259,7 +259,8 @@ static bool is_execution(uint32_t nr)
 	return is_one_of(nr, names, sizeof(names) / sizeof(*names));
 }
 
-/* The agent leads these in launched programs, past the place of their return. */
+/* In launched programs the agent leads these through itself: past the place of their return, where
+ * it finds no room beside that (agent/libc_calls.c). */
 static bool is_led(uint32_t nr)
 {
 	static const char *const led[] = { "execve", "execveat", "prctl", "prlimit64", "mlockall" };
@@ -269,6 +270,14 @@ static bool is_led(uint32_t nr)
 
 #define NOTE_LED "return not seen: in launched programs the agent makes this call"
 #define NOTE_EXECUTED "does not return: another program was executed"
+#define NOTE_EXECUTES "return not seen: perhaps another program was executed"
+
+static const char *note_of(const struct syscalls_call *c)
+{
+	return c->executed	    ? NOTE_EXECUTED
+	       : is_execution(c->nr) ? NOTE_EXECUTES
+				     : NOTE_LED;
+}
 
 /* Its return is not known, and will not be: a line says why, as far as that is known. */
 static void forget_call(struct syscalls *s, struct syscalls_call *c, uint32_t thread)
@@ -277,10 +286,16 @@ static void forget_call(struct syscalls *s, struct syscalls_call *c, uint32_t th
 	if (s->by == SYSCALLS_BY_FILE)
 		syscalls_files_forget(s->files, pid_of(s, thread), c);
 	if (s->lines && !c->note && is_led(c->nr))
-		c->note = mem_strdup(c->executed ? NOTE_EXECUTED : NOTE_LED);
+		c->note = mem_strdup(note_of(c));
 	if (s->lines)
 		syscalls_lines_end(s, c, thread, NULL, 0);
 	free_call(c);
+}
+
+/* Whether an open call has no return, if no handler interrupted it. */
+static bool is_over(const struct syscalls *s, uint32_t nr)
+{
+	return is_led(nr) && (is_execution(nr) || !s->led_return);
 }
 
 /* Opens a call within those that are open: a signal's handler may call while a call waits. */
@@ -290,9 +305,9 @@ static struct syscalls_call *push_call(struct syscalls *s, uint32_t thread, uint
 	struct syscalls_thread *t = thread_of(s, thread);
 	struct syscalls_call *c;
 
-	/* An intercepted call is over, if no handler interrupted it: its line comes in its
-	 * place. */
-	if (s->lines && t->n && is_led(t->open[t->n - 1].nr))
+	/* An execution is over, and so is a led call, where such calls' returns are not seen: its
+	 * line comes in its place. */
+	if (s->lines && t->n && is_over(s, t->open[t->n - 1].nr))
 		forget_call(s, &t->open[--t->n], thread);
 	if (t->n == SYSCALLS_OPEN) { /* the outermost has not returned in a long time */
 		forget_call(s, &t->open[0], thread);
@@ -388,6 +403,7 @@ static void end_call(struct syscalls *s, const struct event *e, uint32_t nr)
 	for (; t->n > i; t->n--)
 		forget_call(s, &t->open[t->n - 1], e->thread);
 	c = t->open[--t->n];
+	s->led_return |= is_led(nr);
 	c.error = result < 0 && result >= -FAILED_MOST ? (int)-result : 0;
 	count_call(s, &c, e->thread);
 	if (c.row) {

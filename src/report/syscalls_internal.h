@@ -108,6 +108,7 @@ struct syscalls {
 	/* the threads that began to execute a program last, by their index; a ring */
 	uint32_t executing[SYSCALLS_EXECUTING];
 	unsigned n_executing;             /* that there were */
+	bool led_return;                  /* of a call that the agent leads a return was seen */
 };
 
 /* syscalls_lines.c: as C's string, with its quotes. */

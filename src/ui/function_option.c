@@ -28,14 +28,17 @@ struct chosen_functions {
 	/* asks: for the type of what they return, which *type is if they have one in common */
 	bool asks;
 	char *type;
+	size_t nothing;           /* of those first asked about: they return nothing */
 };
 
 /* Notes the type that one more function returns; an event's field has one type. */
 static void note_type(struct source_place_of_arguments *p, const char *name,
 		      struct chosen_functions *out)
 {
-	char *type = out->asks ? source_argument_returned(p, name) : NULL;
+	char *type = NULL;
 
+	if (out->asks || (out->nothing && out->nothing == out->offsets.n))
+		out->nothing += source_argument_returned(p, name, &type) == -ENODATA;
 	if (!out->offsets.n) {
 		out->type = type;
 		out->asks = type != NULL;
@@ -188,6 +191,15 @@ static bool wants_type(const char *arguments)
 	return at;
 }
 
+/* The kernel's sentence, where all functions that were chosen return nothing. */
+static int refuse_value(const struct probe_option *o)
+{
+	const char *at = strstr(o->text + o->arguments, "$retval");
+
+	return err_at(o->err, EINVAL, o->text, (size_t)(at - o->text),
+		      "This function returns 'void' type");
+}
+
 int function_option_lines(struct probe_option *o, source_lines *out)
 {
 	char *glob, *suffix, *path;
@@ -216,6 +228,8 @@ int function_option_lines(struct probe_option *o, source_lines *out)
 		r = probe_option_fault(o, "no probe fits: ", c.why);
 	else if (r == 0 && c.offsets.n > FUNCTIONS_MOST)
 		r = probe_option_fault(o, "more than 1000 functions match: ", glob);
+	else if (r == 0 && c.nothing == c.offsets.n)
+		r = refuse_value(o);
 	else if (r == 0)
 		r = add_functions(o, path, returns ? "%return" : "", &c, out);
 	if (r == 0)

@@ -42,7 +42,14 @@ refused "none of that pattern" 'no function matches' 6 'f:any absent*'
 refused "an argument that none can have" 'Unknown type is specified' 25 'f:any [lr]e[aq]* a=$arg1:u8:u32'
 refused "a function that the event has" 'There is already the exact same probe event' 0 'f:many leaf first=$arg1:s32'
 refused "of another kind" 'Probe type is different from existing probe' 0 'f:many main%return first=$retval:s32'
+refused "the value of a function that returns nothing, by its manual" "This function returns 'void' type" 17 'f libc.so.6:free $retval'
 check_that "nothing of these is left" listed "$L"
+define 'f:closed libc.so.6:close $retval'
+define 'f:read libc.so.6:read n=$retval'
+grep -qP '\tfield:s32 arg1;' "$E/closed/format" && grep -qP '\tfield:s64 n;' "$E/read/format"
+result "the C library's functions return what their manuals say" $? "$E/closed/format"
+define '-:closed'
+define '-:read'
 
 # --- recorded
 echo 1 >"$E/enable"

@@ -64,4 +64,5 @@ refused() {
 refused "a fault behind it has its column" 'f:x v_int $retval $foo' 18
 refused "and one before it" 'f:x v_int $foo $retval' 10
 refused "and in the name" 'f:1x v_int $retval' 2
+refused "nothing is returned" 'f:x v_none $retval' 11
 finish

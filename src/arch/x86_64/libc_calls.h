@@ -9,6 +9,10 @@
 #define LIBC_CALL_BYTES 8u
 #define LIBC_CALL_AGAIN 5u
 static const uint8_t libc_call_again[] = { 0x0f, 0x05, 0xc3 }; /* syscall; ret */
+#define LIBC_CALL_ASIDE 5u
+#define LIBC_CALL_REACH 129u /* of a short jump that stands in place of the system call */
+#define LIBC_CALL_READ (LIBC_CALL_REACH + 8u)
+#define LIBC_CALL_ALIGN 16u  /* of functions */
 #define LIBC_GET_CFA_BYTES 8u
 
 /* syscall; cmp $imm32, %rax */
@@ -18,6 +22,33 @@ static inline bool libc_call_is(const uint8_t *at, int64_t *limit)
 		return false;
 	*limit = *(const int32_t *)(at + 4);
 	return true;
+}
+
+/* syscall; jmp */
+static inline bool libc_call_is_probed(const uint8_t *at)
+{
+	return at[0] == 0x0f && at[1] == 0x05 && at[2] == 0xe9;
+}
+
+/* A nop of several bytes, of the forms that assemblers fill with. */
+static inline bool libc_call_is_padding(const uint8_t *at)
+{
+	unsigned n = 0;
+
+	while (n < 3 && (at[n] == 0x66 || at[n] == 0x2e))
+		n++;
+	return at[n] == 0x0f && at[n + 1] == 0x1f;
+}
+
+static inline unsigned libc_call_aside(const uint8_t *p, uint64_t at, uint64_t end)
+{
+	uint64_t distance = end - at;
+
+	return distance > 2 && distance <= LIBC_CALL_REACH &&
+			       -end % LIBC_CALL_ALIGN >= LIBC_CALL_ASIDE &&
+			       libc_call_is_padding(p + distance)
+		       ? (unsigned)distance
+		       : 0;
 }
 
 /* mov 0x90(%rdi), %rax; ret */

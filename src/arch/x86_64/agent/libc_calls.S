@@ -61,8 +61,8 @@
 	/* clones: the function can make any call, so clone, too, which the tracer may want to
 	 * know. */
 	.macro LIBC_CALL name, clones=0
-	.globl agent_call_\name, agent_limit_\name, agent_back_\name
-	.hidden agent_call_\name, agent_limit_\name, agent_back_\name
+	.globl agent_call_\name, agent_limit_\name, agent_back_\name, agent_again_\name
+	.hidden agent_call_\name, agent_limit_\name, agent_back_\name, agent_again_\name
 	.text
 agent_call_\name:
 	cmpb	$0, agent_dispatches(%rip)
@@ -108,8 +108,8 @@ agent_call_\name:
 	CLONES	__NR_vfork
 	jmp	0b
 	.endif
-	/* The kernel looks where the instruction stands (dispatch.c): in libc, as LIBC_CALL_AGAIN
-	 * says. A child that has its own stack, or its parent's, must not return there. */
+	/* The kernel looks where the instruction stands (dispatch.c): in libc, if it has a place
+	 * there. A child that has its own stack, or its parent's, must not return there. */
 14:	.if	\clones
 	cmp	$__NR_vfork, %rax
 	je	0b
@@ -118,8 +118,9 @@ agent_call_\name:
 	cmp	$__NR_clone3, %rax
 	je	0b
 	.endif
-	mov	agent_back_\name(%rip), %r11
-	sub	$3, %r11
+	mov	agent_again_\name(%rip), %r11
+	test	%r11, %r11
+	jz	0b
 	lea	-128(%rsp), %rsp
 	call	*%r11
 	lea	128(%rsp), %rsp
@@ -129,6 +130,8 @@ agent_call_\name:
 agent_limit_\name:
 	.skip	8
 agent_back_\name:
+	.skip	8
+agent_again_\name:
 	.skip	8
 	.text
 	.endm
