@@ -11,7 +11,7 @@ base=$(readelf -lW "$K" | awk '$1 == "LOAD" && $7 ~ /E/ || $1 == "LOAD" && $8 ==
 set -- $base
 printf -v place '%s:0x%016x' "$K" $((0x$offset - $2 + $1))
 timeout -k 5 "$LIMIT" "$BRACE" shell --run="env LD_PRELOAD=$FIXTURES/kern_calls.so $K" -- \
-	/usr/bin/python3 "$HERE/golden_definitions.py" "$HERE/golden" "$place" >"$T/tap" 2>"$T/err" </dev/null
+	/usr/bin/python3 -B "$HERE/golden_definitions.py" "$HERE/golden" "$place" >"$T/tap" 2>"$T/err" </dev/null
 grep -q '^1\.\.' "$T/tap" || { not_ok "definitions"; diag "$T/err"; finish; }
 cat "$T/tap"
 ! grep -q '^not ok' "$T/tap"

@@ -8,7 +8,7 @@ gcc -g -O1 -pie -fPIE -o "$T/hits" "$HERE/../targets/hits.c" 2>"$T/err"
 result "a program with the kernel's functions" $? "$T/err"
 mkfifo "$T/begin"
 timeout -k 5 "$LIMIT" "$BRACE" shell --run="$T/hits $T/begin" -- \
-	/usr/bin/python3 "$HERE/golden_hits.py" "$HERE/golden" "$T/hits" "$T/begin" >"$T/tap" 2>"$T/err" </dev/null
+	/usr/bin/python3 -B "$HERE/golden_hits.py" "$HERE/golden" "$T/hits" "$T/begin" >"$T/tap" 2>"$T/err" </dev/null
 status=$?
 skip_without_shell $status
 while read -r word rest; do

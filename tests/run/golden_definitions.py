@@ -4,12 +4,11 @@ kernel's golden files were made by, and prints TAP: each faulty definition of th
 answered with the kernel's sentence, command and caret, but for DIFFERENCES; each list of definitions
 is listed again as the kernel lists it. CAT is PATH:OFFSET of a function, in place of the kernel
 machine's cat, and of its libc's write."""
-import os
 import re
 import sys
-import time
 
-TREE = "/sys/kernel/tracing/"
+from golden_tree import TREE, await_program, finish, golden, ok, read, write
+
 GOLDEN, CAT = sys.argv[1:3]
 FILES = {"kprobe": "kprobe_events", "synth": "synthetic_events", "uprobe": "uprobe_events"}
 
@@ -34,33 +33,8 @@ BEFORE = {"f vfs_read%return $arg*": "f vfs_read%return $arg1", "f vfs_read $arg
 PROFILES = {"kprobe_events.list": "kprobe_profile", "uprobe_events.list": "uprobe_profile"}
 
 
-def read(name):
-    with open(TREE + name) as f:
-        return f.read()
-
-
-def write(name, text):
-    """Returns whether it was taken. Not through Python's buffer, which writes again at the end."""
-    fd = os.open(TREE + name, os.O_WRONLY | os.O_APPEND)
-    try:
-        os.write(fd, text.encode())
-        return True
-    except OSError:
-        return False
-    finally:
-        os.close(fd)
-
-
 def clear(name):
     open(TREE + name, "w").close()
-
-
-def await_program():
-    """The shell begins before the program is executed, whose functions are named here. Each read of the
-    list waits for what programs have told."""
-    end = time.monotonic() + 60
-    while "vfs_read\n" not in read("available_filter_functions"):
-        assert time.monotonic() < end, "the program has no vfs_read"
 
 
 def entries(text):
@@ -74,21 +48,10 @@ def entries(text):
     return found
 
 
-n = 0
-
-
-def ok(passed, name, why=()):
-    global n
-    n += 1
-    print("%s %d - %s" % ("ok" if passed else "not ok", n, name))
-    for line in why if not passed else ():
-        print("#   %s" % (line,))
-
-
 def errors(kind):
     """By command: one that the kernel has two sentences for is written once."""
     by, wrong, differ = {}, [], 0
-    for e in entries(open("%s/../../tree/golden/k6.12-own.error_log.%s.txt" % (GOLDEN, kind)).read()):
+    for e in entries(golden(GOLDEN + "/../../tree/golden", "error_log." + kind)):
         command = next(l for l in e if l.startswith("  Command: "))[len("  Command: "):]
         by.setdefault(command, []).append(e)
     for command, want in by.items():
@@ -111,22 +74,22 @@ def errors(kind):
        (len(by), kind, differ), wrong)
 
 
-def lists(golden, name):
-    text = open("%s/k6.12-own.%s.txt" % (GOLDEN, golden)).read()
+def lists(of, name):
+    text = golden(GOLDEN, of)
     text = re.sub(r"/usr/bin/cat:0x0*3000|/usr/lib/x86_64-linux-gnu/libc.so.6:0x0*f8340", CAT, text)
     clear("dynamic_events")
     refused = [l for l in text.splitlines() if not write(name, l.replace("\t", " "))]
     got = read(name)
-    ok(got == text and not refused, "%s is as written" % golden,
+    ok(got == text and not refused, "%s is as written" % of,
        refused + sorted(set(text.splitlines()) ^ set(got.splitlines())))
-    if golden in PROFILES:
-        profile(PROFILES[golden])
+    if of in PROFILES:
+        profile(PROFILES[of])
     clear("dynamic_events")
 
 
 def profile(name):
     """The kernel's lines, but for the program's path and for hits: nothing is enabled here."""
-    text = open("%s/k6.12-own.%s.txt" % (GOLDEN, name)).read()
+    text = golden(GOLDEN, name)
     if name == "kprobe_profile":
         text = re.sub(r"^(.{47}).{15}", r"\1" + "%15d" % 0, text, flags=re.M)
     text = text.replace("/usr/bin/cat", CAT.rpartition(":")[0])
@@ -137,19 +100,19 @@ def profile(name):
 def triggers():
     """The pair of histograms that makes a synthetic event is listed as the kernel lists it; the event is busy
     as long as one of them names it. The kernel's error_log (synthetic.busy.error_log) is empty then; brace's says why."""
-    golden = {e: open("%s/k6.12-own.synthetic.onmatch.%s-trigger.txt" % (GOLDEN, e)).read()
+    wanted = {e: golden(GOLDEN, "synthetic.onmatch.%s-trigger" % e)
               for e in ("sched_waking", "sched_switch")}
     write("synthetic_events", "wakeup_latency u64 lat; pid_t pid; char comm[16]")
-    refused = [e for e, text in golden.items() if not write("events/sched/%s/trigger" % e, text.replace(" [active]", ""))]
-    got = {e: read("events/sched/%s/trigger" % e) for e in golden}
-    ok(got == golden and not refused, "synthetic.onmatch: the triggers are as written", [refused, got])
+    refused = [e for e, text in wanted.items() if not write("events/sched/%s/trigger" % e, text.replace(" [active]", ""))]
+    got = {e: read("events/sched/%s/trigger" % e) for e in wanted}
+    ok(got == wanted and not refused, "synthetic.onmatch: the triggers are as written", [refused, got])
     clear("error_log")
     taken = write("synthetic_events", "!wakeup_latency u64 lat; pid_t pid; char comm[16]")
     log = entries(read("error_log"))
     ok(not taken and len(log) == 1 and log[0][0].endswith("wakeup_latency is in use: disable it first") and
        read("synthetic_events").startswith("wakeup_latency"), "synthetic.busy: it stays, and the error says why", [taken, log])
-    for e in reversed(golden):
-        write("events/sched/%s/trigger" % e, "!" + golden[e].replace(" [active]", ""))
+    for e in reversed(wanted):
+        write("events/sched/%s/trigger" % e, "!" + wanted[e].replace(" [active]", ""))
     ok(write("synthetic_events", "!wakeup_latency u64 lat; pid_t pid; char comm[16]"), "without its triggers it goes")
 
 
@@ -162,4 +125,4 @@ for one in ("synthetic_events.three", "kprobe_events.list", "uprobe_events.list"
 for one in ("synthetic.dynamic_events", "kprobe_events.dynamic_events", "dynamic_events.list"):
     lists(one, "dynamic_events")
 triggers()
-print("1..%d" % n)
+finish()

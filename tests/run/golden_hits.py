@@ -8,9 +8,9 @@ which they were defined, the kernel's in the opposite one: such lines are sorted
 import re
 import subprocess
 import sys
-import time
 
-TREE = "/sys/kernel/tracing/"
+from golden_tree import TREE, await_program, finish, golden, ok, read, write
+
 GOLDEN, PROGRAM, PIPE = sys.argv[1:4]
 # Lines of the kernel that are not held against brace's, with the reason.
 LEFT_OUT = {
@@ -23,29 +23,6 @@ DIFFERENCES = [
     ("w", r'(buf="[^"\n]*)(\n"|)$', lambda m: m[1] + ' "', "a control character in a string is a blank, so that a record is one line; "
      "the last string of the kernel's goes on with what the shell's buffer had"),
 ]
-n = 0
-
-
-def ok(passed, name, why=()):
-    global n
-    n += 1
-    print("%s %d - %s" % ("ok" if passed else "not ok", n, name))
-    for line in why if not passed else ():
-        print("#   %s" % (line,))
-
-
-def read(name):
-    with open(TREE + name, errors="surrogateescape") as f:
-        return f.read()
-
-
-def write(name, text):
-    with open(TREE + name, "ab", 0) as f:
-        f.write(text.encode())
-
-
-def golden(name):
-    return open("%s/k6.12-own.%s.txt" % (GOLDEN, name)).read()
 
 
 def shapes(text):
@@ -74,16 +51,14 @@ def in_order(records):
     return [r for _, group in groups for r in sorted(group)]
 
 
-def await_functions():
-    end = time.monotonic() + 60
-    while "vfs_read\n" not in read("available_filter_functions"):
-        assert time.monotonic() < end, "the program has no vfs_read"
+def define(name, line):
+    assert write(name, line), line
 
 
 def run_program(enables, last):
     """What is recorded up to the last line, which the kernel's trace has last, too: there tracing ended."""
     for e in enables:
-        write("events/%s/enable" % e, "1")
+        define("events/%s/enable" % e, "1")
     with open(PIPE, "w") as f:
         f.write("go\n")
     text = b""
@@ -91,7 +66,7 @@ def run_program(enables, last):
         while last not in text:
             text += f.read(65536)
     for e in enables:
-        write("events/%s/enable" % e, "0")
+        define("events/%s/enable" % e, "0")
     return text.decode(errors="surrogateescape")
 
 
@@ -106,7 +81,7 @@ def as_ours(record):
 
 def compare(file, ours, begin=0):
     """From the begin-th of our records of these events on, as many as the kernel's trace has."""
-    wanted = [as_ours(r) for r in shapes(golden(file)) if r[0] not in LEFT_OUT]
+    wanted = [as_ours(r) for r in shapes(golden(GOLDEN, file)) if r[0] not in LEFT_OUT]
     events = {r[0] for r in wanted}
     got = [r for r in ours if r[0] in events][begin:][:len(wanted)]
     wanted, got = in_order(wanted), in_order(got)
@@ -116,20 +91,20 @@ def compare(file, ours, begin=0):
 
 
 def uprobes():
-    lines = golden("uprobe_events.list-libc-write").splitlines()
+    lines = golden(GOLDEN, "uprobe_events.list-libc-write").splitlines()
     symbols = subprocess.run(["nm", PROGRAM], capture_output=True, text=True, check=True).stdout
     offset = int(re.search(r"^([0-9a-f]+) T written$", symbols, flags=re.M)[1], 16)
     return [re.sub(r"/usr/lib/\S+:0x[0-9a-f]+", "%s:0x%x" % (PROGRAM, offset), l) for l in lines]
 
 
-await_functions()
-for line in golden("kprobe_events.list").splitlines():
-    write("kprobe_events", line)
-for line in golden("dynamic_events.list").splitlines():
+await_program()
+for line in golden(GOLDEN, "kprobe_events.list").splitlines():
+    define("kprobe_events", line)
+for line in golden(GOLDEN, "dynamic_events.list").splitlines():
     if re.match("f:", line):
-        write("dynamic_events", line)
+        define("dynamic_events", line)
 for line in uprobes():
-    write("uprobe_events", line)
+    define("uprobe_events", line)
 formats = [read("events/%s/format" % e) for e in ("kprobes/two", "fprobes/fp2")]
 ok(all("\tfield:s64 arg1;" in f for f in formats), "$retval has the type that the function returns, as the kernel's", formats)
 all_of = shapes(run_program(["kprobes", "grp", "fprobes", "uprobes"], b'name="tracing_on"\n'))
@@ -141,4 +116,4 @@ for event, _, _, reason in DIFFERENCES:
     print("# %s: %s" % (event, reason))
 for event, reason in LEFT_OUT.items():
     print("# not reproduced: %s, %s" % (event, reason))
-print("1..%d" % n)
+finish()
