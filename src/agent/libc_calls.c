@@ -37,7 +37,7 @@ struct libc_call {
 	const char *function;
 	uint8_t *ours;
 	/* Words of libc_calls.S: what the result is compared with, the way back, and the address of
-	 * libc_call_again, 0: it has no place. */
+	 * a libc_call_again, 0: none has a place. */
 	int64_t *limit;
 	uint64_t *back, *again;
 };
@@ -78,14 +78,18 @@ static bool protect(const uint8_t *at, uint64_t n, int prot)
 	return sys3(__NR_mprotect, page, (end & ~(ARCH_PAGE - 1)) - page, prot) >= 0;
 }
 
-/* Writes the jump to the agent, for which there is room, and libc_call_again behind it. No other
- * thread exists. */
+/* Writes the jump to the agent, for which there is room, and libc_call_again behind it; without
+ * room for that, an earlier function's serves: the calls are alike. No other thread exists. */
 static void write_jump(uint8_t *to, bool again, const struct libc_call *c)
 {
+	static uint64_t last;
+
 	code_jump((uint64_t)to, (uint64_t)c->ours, to);
 	for (unsigned i = 0; again && i < sizeof(libc_call_again); i++)
 		to[LIBC_CALL_AGAIN + i] = libc_call_again[i];
-	*c->again = again ? (uint64_t)to + LIBC_CALL_AGAIN : 0;
+	if (again)
+		last = (uint64_t)to + LIBC_CALL_AGAIN;
+	*c->again = last;
 }
 
 /* In place of the comparison. Its operand and the way back are for libc_calls.S, which does what

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <ucontext.h>
@@ -131,6 +132,7 @@ static void but_libc(void)
 {
 	struct range libc = { 0 };
 	unsigned long before = dispatched;
+	struct rlimit limit;
 	int r;
 
 	dl_iterate_phdr(find_libc, &libc);
@@ -141,7 +143,7 @@ static void but_libc(void)
 	printf("dispatched %d\n", make_calls(3, 5));
 	selector = 1;
 	r = prctl(PR_GET_DUMPABLE); /* led through the agent as long as there is no dispatch */
-	if (setresuid((uid_t)-1, (uid_t)-1, (uid_t)-1) || syscall(SYS_getppid) != getppid() || fork() == 0)
+	if (setresuid((uid_t)-1, (uid_t)-1, (uid_t)-1) || prlimit(0, RLIMIT_NOFILE, NULL, &limit) || syscall(SYS_getppid) != getppid() || fork() == 0)
 		_exit(3);
 	selector = 0;
 	require(wait(&(int){ 0 }) > 0, "a child");
