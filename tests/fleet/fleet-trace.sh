@@ -121,10 +121,10 @@ older() { # SERVER RUN NUMBER
 	sql "$1" "INSERT INTO brace.calls SELECT day - 40, $3, batch, pid, tid, begin - ${age}000000000, duration, self, depth, fn FROM brace.calls WHERE run = $(number "$2")"
 	sql "$1" "INSERT INTO brace.traces SELECT day - 40, $3, batch, parts, size, hash, bytes FROM brace.traces WHERE run = $(number "$2")"
 }
-counts() { # WHERE: rows of each table, of both servers
+counts() { # WHERE: rows of each table, of both servers; a run that was sent again has one row, merged or not yet
 	for one in a b; do
-		for table in runs minutes calls traces; do
-			sql "$one" "SELECT '$table', count() FROM brace.$table WHERE $1"
+		for table in 'runs FINAL' minutes calls traces; do
+			sql "$one" "SELECT '${table% *}', count() FROM brace.$table WHERE $1"
 		done
 	done
 }
