@@ -331,6 +331,13 @@ uint64_t clock_shown(const struct clock *c, uint64_t tsc, uint64_t ns)
 	return live_clock_at(c->live, ns - live_clock_error(c->live));
 }
 
+uint64_t clock_latest(const struct clock *c, uint64_t tsc, uint64_t ns)
+{
+	if (!c->live || !live_clock_pairs(c->live))
+		return tsc;
+	return live_clock_at(c->live, ns + live_clock_error(c->live));
+}
+
 uint64_t clock_present(const struct clock *c)
 {
 	return clock_shown(c, clock_tsc(), now_ns(CLOCK_MONOTONIC_RAW));

@@ -50,6 +50,8 @@ uint64_t clock_tsc(void);
 uint64_t clock_present(const struct clock *c);
 /* clock_present() for an instant that clock_instant() told. */
 uint64_t clock_shown(const struct clock *c, uint64_t tsc, uint64_t ns);
+/* clock_shown() with the error added: records from before that instant have no later times. */
+uint64_t clock_latest(const struct clock *c, uint64_t tsc, uint64_t ns);
 /* Puts an event right that was not seen before, by c->live, if the TSC is not steady. */
 void clock_place(const struct clock *c, struct event *e);
 /* Returns the step in which the TSC counts, in ticks: 1, or on AMD's processors those of 10 ns.

@@ -11,6 +11,7 @@
 
 #include <unistd.h>
 
+#include "collect/clock.h"
 #include "instance/rules.h"
 #include "instance/triggers.h"
 #include "model/buffer_sizes.h"
@@ -72,6 +73,15 @@ void buffer_take_all(struct buffer *b, uint64_t bytes)
 void buffer_set_times(struct buffer *b, const struct clock *clock)
 {
 	b->clock = clock;
+}
+
+uint64_t buffer_time_of(const struct buffer *b, const struct event *stamped)
+{
+	struct event e = *stamped;
+
+	if (b->clock)
+		clock_place(b->clock, &e);
+	return e.tsc;
 }
 
 /* Called with b->lock held. tsc may lie in the past: then `on` is what holds after the list's last

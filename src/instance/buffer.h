@@ -98,8 +98,11 @@ void buffer_pause(struct buffer *b, bool begins, uint64_t tsc);
  * has so many bytes, without overwriting. trace_pipe's records wait until none from before them is
  * missing. Before the pump has the buffer. */
 void buffer_take_all(struct buffer *b, uint64_t bytes);
-/* From now on lines have times that the clock puts right. Before another thread has the buffer. */
+/* From now on records have times that the clock puts right. Before another thread has the
+ * buffer. */
 void buffer_set_times(struct buffer *b, const struct clock *clock);
+/* The time of an event with its stamp, as the buffer's readers see it. Needs pump_lock. */
+uint64_t buffer_time_of(const struct buffer *b, const struct event *stamped);
 /* Offers a new chunk of thread tid: the buffer takes a reference, or ignores it if it is off or
  * nothing in it can be its own. tid 0: of threads that nobody knows, which no list leaves out. */
 void buffer_offer(struct buffer *b, struct chunk *c, pid_t tid);

@@ -28,8 +28,6 @@ struct source *buffer_merge_until(struct buffer *b, struct trace_info *info, chu
 /* buffer_merge() of the records that are stamped before the TSC; 0: all. */
 struct source *buffer_merge_before(struct buffer *b, struct trace_info *info, chunk_list *chunks,
 				   unsigned cpu, uint64_t tsc);
-/* buffer_merge() of all CPUs, with times as they were stamped. */
-struct source *buffer_merge_stamps(struct buffer *b, struct trace_info *info, chunk_list *chunks);
 /* Frees the snapshot's records and leaves it empty. Called with b->lock held, or by the last
  * user. */
 void buffer_snapshot_free(struct buffer_snapshot *s);

@@ -269,7 +269,7 @@ static void take_chunks(struct filling *f, struct buffer *b)
 
 	ring_take(&b->ring, false, &chunks);
 	if (chunks.n)
-		take_events(f, buffer_merge_stamps(b, f->info, &chunks), &b->ring);
+		take_events(f, buffer_merge(b, f->info, &chunks, BUFFER_ALL_CPUS), &b->ring);
 	else
 		vec_free(&chunks);
 }

@@ -38,8 +38,8 @@ void buffer_raw_clear(struct buffer_raw *r); /* drops records that were taken an
 void buffer_raw_clear_cpu(struct buffer_raw *r, unsigned cpu);
 void buffer_raw_free(struct buffer_raw *r);
 
-/* Turns the buffer's records up to the TSC until_tsc into pages. No older record may arrive later.
- * Needs pump_lock. */
+/* Turns the buffer's records up to the time until_tsc into pages: a TSC, put right where it is not
+ * steady (clock_shown()). No older record may arrive later. Needs pump_lock. */
 void buffer_raw_fill(struct buffer *b, struct trace_info *info, struct addresses *a,
 		     uint64_t until_tsc);
 /* Copies the CPU's next page (PAGE_BYTES). `unfinished`, or buffer_percent 0: also a page that

@@ -107,11 +107,6 @@ struct source *buffer_merge(struct buffer *b, struct trace_info *info, chunk_lis
 	return buffer_merge_before(b, info, chunks, cpu, 0);
 }
 
-struct source *buffer_merge_stamps(struct buffer *b, struct trace_info *info, chunk_list *chunks)
-{
-	return merge_all(b, info, chunks, (struct merge_filter){ 0 });
-}
-
 /* Prints the source's events, with a header if there is one, and closes the source. callers: NULL
  * if not wanted; freed here. 0, or the source's -errno and *err. */
 static int print_all(struct source *source, struct callers *callers,

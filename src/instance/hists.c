@@ -36,7 +36,7 @@ static uint64_t time_of(void *context, const char *name)
 	while (i < TRACE_CLOCKS_N - 1 && strcmp(names[i], name))
 		i++;
 	buffer_set_clock(&clock, (enum clock_choice)i);
-	return trace_clock_shown(&clock, s->item->event->tsc);
+	return trace_clock_shown(&clock, s->tsc);
 }
 
 /* hist_record.stack: the addresses that a synthesized stack has here (synthesized.h). */

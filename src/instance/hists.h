@@ -21,6 +21,7 @@ struct hist_source_state {
 	void (*snapshot)(void *arg);
 	void *arg;
 	const struct stream_item *item; /* an EVENT_TRACE of a thread that info has */
+	uint64_t tsc;             /* its time: buffer_time_of() */
 };
 
 /* Counts the record in the histogram t. */

@@ -35,7 +35,7 @@ static struct message_head head_of(const struct message_source *s)
 
 	/* Readers of the buffer may have chosen another clock. */
 	buffer_set_clock(&clock, TRACE_CLOCK_GLOBAL);
-	h.ns = trace_clock_shown(&clock, s->event->tsc);
+	h.ns = trace_clock_shown(&clock, s->tsc);
 	strncpy(h.comm, trace_thread_name_at(h.thread, s->event->tsc), TRACE_COMM);
 	return h;
 }

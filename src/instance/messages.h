@@ -12,6 +12,7 @@ struct message_source {
 	const struct trace_info *info;
 	const struct event_entry *entry;
 	const struct event *event;
+	uint64_t tsc; /* its time: buffer_time_of() */
 };
 
 /* Gives the messenger what the trigger says of the record; what it cannot take is counted. */

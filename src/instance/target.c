@@ -249,16 +249,22 @@ static ssize_t pipe_rest(void *arg, unsigned cpu, char *buf, size_t n, struct er
 	return got;
 }
 
-/* Turns records into pages up to a time before which none is missing: the pump's horizon, or, for a
- * reader that does not wait, now, after all of them have been fetched. */
+/* Turns records into pages up to a time before which none is missing: the pump's horizon, or now,
+ * for a reader that does not wait, after all of them have been fetched, and when all is over. */
 static void fill_raw(struct trace_array *tr, bool unfinished)
 {
-	uint64_t until = unfinished ? clock_tsc() : pump_horizon(tr->instances->pump);
+	const struct clock *clock = consumer_clock(tr->instances->session);
+	struct pump_instant at = pump_complete_until(tr->instances->pump);
+	const bool all = unfinished || at.tsc == UINT64_MAX;
+	struct trace_info *info;
 
+	if (all)
+		clock_instant(&at.tsc, &at.ns);
 	if (unfinished)
 		target_sync(tr);
-	buffer_raw_fill(&tr->buffer, instances_lock(tr->instances), &tr->instances->addresses,
-			until);
+	info = instances_lock(tr->instances);
+	buffer_raw_fill(&tr->buffer, info, &tr->instances->addresses,
+			all ? clock_latest(clock, at.tsc, at.ns) : shown_time(tr->instances, at));
 	pump_unlock(tr->instances->pump);
 }
 

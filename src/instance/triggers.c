@@ -255,6 +255,7 @@ static void do_hist(struct occurrence *m, bool on, uint32_t target)
 				       .addresses = t->buffer->addresses,
 				       .calls = &t->calls,
 				       .item = m->item,
+				       .tsc = buffer_time_of(t->buffer, m->item->event),
 				       .id = m->id,
 				       .make = make_event,
 				       .snapshot = note_snapshot,
@@ -279,7 +280,8 @@ static void do_message(struct occurrence *m, bool on, uint32_t target)
 	const struct message_source s = { t->info,
 					  events_at(t->now->events.catalogue,
 						    m->item->event->fn),
-					  m->item->event };
+					  m->item->event,
+					  buffer_time_of(t->buffer, m->item->event) };
 
 	if (!t->texts)
 		t->texts = event_texts_new(t->info);

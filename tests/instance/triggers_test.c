@@ -437,17 +437,26 @@ static unsigned at_their_times(const struct merge_filter *filter, uint64_t *sum)
 	return n;
 }
 
-static void counters_apart(void **state)
+/* The clock that knows how far both are apart. */
+static struct live_clock *clock_of_both(void)
 {
 	struct trace_info pairs = { .clock.hz = 1000000000 };
-	struct clock clock = { .live = live_clock_new() };
+	struct live_clock *l = live_clock_new();
+
+	*vec_add(&pairs.clock_pairs) = (struct trace_clock_pair){ .cpu = 0, .tsc = 1000, .ns = 5000 };
+	*vec_add(&pairs.clock_pairs) = (struct trace_clock_pair){ .cpu = 1, .tsc = 1000 + AHEAD, .ns = 5000 };
+	live_clock_add(l, &pairs, 5000);
+	vec_free(&pairs.clock_pairs);
+	return l;
+}
+
+static void counters_apart(void **state)
+{
+	struct clock clock = { .live = clock_of_both() };
 	struct merge_filter filter = { .clock = &clock };
 	struct off_period off = { AHEAD + 2000 + 10 * 51, AHEAD + 2000 + 10 * 101 };
 	uint64_t sum;
 
-	*vec_add(&pairs.clock_pairs) = (struct trace_clock_pair){ .cpu = 0, .tsc = 1000, .ns = 5000 };
-	*vec_add(&pairs.clock_pairs) = (struct trace_clock_pair){ .cpu = 1, .tsc = 1000 + AHEAD, .ns = 5000 };
-	live_clock_add(clock.live, &pairs, 5000);
 	assert_int_equal(at_their_times(&filter, &sum), TURNS);
 	assert_int_equal(sum, TURNS * (TURNS - 1) / 2);
 	/* Records 51, 53, ... 99 of CPU 1 were stamped while it was off. */
@@ -464,7 +473,50 @@ static void counters_apart(void **state)
 	assert_int_equal(sum, 101);
 	vec_free(&filter.off);
 	vec_free(&filter.gone);
-	vec_free(&pairs.clock_pairs);
+	live_clock_free(clock.live);
+}
+
+/* A page of trace_pipe_raw begins with the time of its first record. 0: the CPU has no page. */
+static uint64_t page_begin(struct buffer *b, unsigned cpu)
+{
+	uint64_t page[PAGE_BYTES / sizeof(uint64_t)];
+
+	return buffer_raw_take(b, cpu, true, page) ? page[0] : 0;
+}
+
+/* Pages have the times that the clock puts right, up to such a time. A histogram and a message get
+ * theirs by buffer_time_of(). */
+static void pages_of_counters_apart(void **state)
+{
+	struct clock clock = { .live = clock_of_both() };
+	const struct event last = { .kind = EVENT_TRACE, .cpu = 1, .tsc = 2000 + 10 * (TURNS - 1) + AHEAD };
+	struct settings s;
+	struct buffer b;
+
+	info->clock = (struct trace_clock){ .hz = 1000000000 };
+	trace_info_add_event(info, events[0]);
+	settings_init_tree(&s);
+	s.events.catalogue = catalogue;
+	s.tracer = &tracer_nop;
+	s.tracing_on = true;
+	event_set_enable(&s.events, events[0]->index, true);
+	buffer_init(&b, &s, NULL);
+	buffer_set_times(&b, &clock);
+	for (uint16_t cpu = 0; cpu < 2; cpu++) {
+		struct chunk_ref k = on_cpu(cpu);
+
+		buffer_offer(&b, k.chunk, cpu + 1);
+		chunk_put(k.chunk);
+	}
+	buffer_raw_fill(&b, info, NULL, 2000 + 10 * 100);
+	assert_int_equal(page_begin(&b, 0), 2000);
+	assert_int_equal(page_begin(&b, 1), 2010);
+	buffer_raw_fill(&b, info, NULL, 2000 + 10 * TURNS);
+	assert_int_equal(page_begin(&b, 0), 2000 + 10 * 102);
+	assert_int_equal(page_begin(&b, 1), 2000 + 10 * 101);
+	assert_int_equal(buffer_time_of(&b, &last), 2000 + 10 * (TURNS - 1));
+	buffer_free(&b);
+	settings_free(&s);
 	live_clock_free(clock.live);
 }
 
@@ -473,6 +525,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(spans), cmocka_unit_test(as_a_walk), cmocka_unit_test(from_the_write_on),
 		cmocka_unit_test(away_again), cmocka_unit_test(counters_apart),
+		cmocka_unit_test(pages_of_counters_apart),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
