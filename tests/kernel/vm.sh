@@ -53,6 +53,15 @@ else
 	echo "# $calls"
 fi
 n=$((n + 1))
+calls=$("$BRACE" export --to csv -o "$out/merged.csv" "$out/merged.brace" 2>&1 && python3 "$here/inside.py" "$out/merged.csv" 2>&1)
+rm -f "$out/merged.csv"
+if [ "${calls##*$'\n'}" = '100000 of 100000' ]; then
+	echo "ok $n - by their times each of 100,000 entries lies before its system call, and the return after its return"
+else
+	echo "not ok $n - by their times each of 100,000 entries lies before its system call, and the return after its return"
+	printf '%s\n' "$calls" | sed 's/^/# /'
+fi
+n=$((n + 1))
 if "$BRACE" report --no-pager "$out/merged.brace" 2>&1 | grep -q '^ *100000 .* one_read \[merged_program\]'; then
 	echo "ok $n - report of the same file"
 else
