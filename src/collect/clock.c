@@ -60,7 +60,8 @@ static uint64_t now_ns(clockid_t clock)
 }
 
 /* The kernel has the last word: it removes "tsc" from this list when it finds that the TSC runs
- * unevenly, or differently on two processors. */
+ * unevenly, or differently on two processors. In the first seconds after a boot, until it has
+ * calibrated the TSC, the name is "tsc-early". */
 static bool is_steady(void)
 {
 	FILE *f = fopen("/sys/devices/system/clocksource/clocksource0/available_clocksource", "re");
@@ -69,7 +70,7 @@ static bool is_steady(void)
 
 	while (f && fscanf(f, "%63s", name) == 1) {
 		any = true;
-		listed |= strcmp(name, "tsc") == 0;
+		listed |= !strcmp(name, "tsc") || !strcmp(name, "tsc-early");
 	}
 	if (f)
 		fclose(f);

@@ -7,6 +7,7 @@ WORDS="this machine's TSC is not steady"
 : >"$T/empty"
 echo "hpet acpi_pm " >"$T/uneven"
 echo "tsc hpet acpi_pm " >"$T/even"
+echo "tsc-early hpet acpi_pm " >"$T/early"
 INSIDE=(unshare -m)
 [ "$(id -u)" -eq 0 ] || INSIDE=(unshare -rm)
 if ! "${INSIDE[@]}" mount --bind "$T/empty" "$SOURCES" 2>"$T/err"; then
@@ -21,6 +22,8 @@ kernel_tells() { # FILE: `brace record` where the kernel's list of clocks is FIL
 }
 kernel_tells "$T/even" && ! grep "$WORDS" "$T/summary"
 result "nothing is said of a TSC that the kernel counts by" $? "$T/summary"
+kernel_tells "$T/early" && ! grep "$WORDS" "$T/summary"
+result "nor in the first seconds after a boot" $? "$T/summary"
 kernel_tells "$T/uneven" && grep -q "$WORDS" "$T/summary"
 result "one that it does not count by may be wrong" $? "$T/summary"
 "$BRACE" info "$T/trace" | grep -q "$WORDS" && "$BRACE" info --json "$T/trace" | grep -q '"kind":"clock"'
