@@ -89,7 +89,8 @@ static const char *family_member(uint16_t type)
 	}
 }
 
-static uint32_t print_message(const uint8_t *at, uint32_t n, unsigned protocol, FILE *f);
+static uint32_t print_message(const uint8_t *at, uint32_t n, uint64_t left, unsigned protocol,
+			      FILE *f);
 
 /* with_message: the one that is answered follows. */
 static void print_answer(const uint8_t *at, uint32_t n, bool with_message, unsigned protocol,
@@ -106,7 +107,9 @@ static void print_answer(const uint8_t *at, uint32_t n, bool with_message, unsig
 	if (!with_message)
 		return;
 	fputs(", msg=", f);
-	print_message(at + sizeof(error), n - (uint32_t)sizeof(error), protocol, f);
+	at += sizeof(error);
+	n -= (uint32_t)sizeof(error);
+	print_message(at, n, n, protocol, f);
 	fputc('}', f);
 }
 
@@ -131,11 +134,14 @@ static void print_payload(const struct nlmsghdr *h, const uint8_t *at, uint32_t 
 }
 
 /* Returns the bytes of the message, with what aligns the next one. Fewer than a header's are no
- * message; one that says that it is shorter than its header is alone. */
-static uint32_t print_message(const uint8_t *at, uint32_t n, unsigned protocol, FILE *f)
+ * message; one that says that it is shorter than its header is alone. left: bytes that the call had
+ * from here on, of which n are there. */
+static uint32_t print_message(const uint8_t *at, uint32_t n, uint64_t left, unsigned protocol,
+			      FILE *f)
 {
 	struct nlmsghdr h;
 	uint32_t all;
+	bool has_payload;
 
 	if (n < sizeof(h)) {
 		syscalls_print_hex(at, n, f);
@@ -143,9 +149,11 @@ static uint32_t print_message(const uint8_t *at, uint32_t n, unsigned protocol, 
 	}
 	memcpy(&h, at, sizeof(h));
 	all = h.nlmsg_len < n ? h.nlmsg_len : n;
-	fputs(h.nlmsg_len > sizeof(h) ? "[" : "", f);
+	/* A length that the call did not have is the program's mistake. */
+	has_payload = h.nlmsg_len > sizeof(h) && left > sizeof(h);
+	fputs(has_payload ? "[" : "", f);
 	print_header(&h, protocol, f);
-	if (h.nlmsg_len > sizeof(h)) {
+	if (has_payload) {
 		fputs(", ", f);
 		print_payload(&h, at + sizeof(h), all - (uint32_t)sizeof(h), all < h.nlmsg_len,
 			      protocol, f);
@@ -161,7 +169,8 @@ static bool is_alone(const uint8_t *at, uint32_t n, uint64_t all)
 
 	if (n >= sizeof(struct nlmsghdr))
 		memcpy(&length, at, sizeof(length));
-	return length < sizeof(struct nlmsghdr) || NLMSG_ALIGN((uint64_t)length) >= all;
+	/* NLMSG_ALIGN() counts in 32 bits, where the largest length is aligned to none. */
+	return length < sizeof(struct nlmsghdr) || length >= all || NLMSG_ALIGN(length) >= all;
 }
 
 bool syscalls_print_netlink(const uint8_t *at, uint32_t n, uint64_t all, unsigned protocol, FILE *f)
@@ -172,8 +181,10 @@ bool syscalls_print_netlink(const uint8_t *at, uint32_t n, uint64_t all, unsigne
 		return false;
 	fputs(alone ? "" : "[", f);
 	for (uint32_t done = 0; done < n;) {
+		const uint64_t left = all > done ? all - done : 0;
+
 		fputs(done ? ", " : "", f);
-		done += print_message(at + done, n - done, protocol, f);
+		done += print_message(at + done, n - done, left, protocol, f);
 		if (alone)
 			return true;
 	}

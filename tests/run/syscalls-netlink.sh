@@ -48,7 +48,7 @@ static void netlink(void)
 	struct request { struct nlmsghdr h; struct rtgenmsg g; } links = { { sizeof(links), RTM_GETLINK, NLM_F_REQUEST | NLM_F_DUMP, 7, 0 }, { AF_UNSPEC } };
 	struct request one = { { sizeof(one), RTM_GETADDR, NLM_F_REQUEST | NLM_F_ACK, 8, 0 }, { AF_INET } };
 	struct nlmsghdr nothing = { sizeof(nothing), NLMSG_NOOP, NLM_F_REQUEST | NLM_F_ACK, 9, 0 };
-	struct nlmsghdr both[2] = { nothing, nothing }, wrong = { 5, 1, 0, 0, 0 };
+	struct nlmsghdr both[2] = { nothing, nothing }, wrong = { 5, 1, 0, 0, 0 }, huge = { 0xffffffff, 1, 2, 0, 0 };
 	char b[65536];
 	struct iovec v = { &links, sizeof(links) }, w = { b, sizeof(b) };
 	struct msghdr m = { &k, sizeof(k), &v, 1 }, r = { &k, sizeof(k), &w, 1 };
@@ -68,6 +68,7 @@ static void netlink(void)
 	sendto(s, &one, sizeof(one), 0, (void *)&k, sizeof(k));
 	recvfrom(s, b, 40, MSG_DONTWAIT, (void *)&k, &l);
 	sendto(s, &wrong, sizeof(wrong), 0, (void *)&k, sizeof(k));
+	sendto(s, &huge, sizeof(huge), 0, (void *)&k, sizeof(k));
 	sendto(s, "abc", 3, 0, (void *)&k, sizeof(k));
 	g = socket(AF_NETLINK, SOCK_DGRAM, NETLINK_GENERIC);
 	sendto(g, &nothing, sizeof(nothing), 0, (void *)&k, sizeof(k));
