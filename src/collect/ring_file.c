@@ -88,13 +88,14 @@ bool ring_file_was_cut(void)
 
 #define EXTENTS 128u /* asked for at once */
 
-/* Where the file system has no list of extents (tmpfs) its count of blocks is exact: it has none of
- * its own among them. */
-static uint64_t holes_by_count(const struct stat *st)
+/* A tmpfs has no list of extents, and its count of blocks is exact. Others without a list may
+ * compress (a squashfs, ZFS) or count as they like: they do not tell. */
+static uint64_t holes_by_count(int fd, const struct stat *st)
 {
 	const uint64_t size = (uint64_t)st->st_size, has = (uint64_t)st->st_blocks * 512;
+	struct statfs s;
 
-	return has < size ? size - has : 0;
+	return !fstatfs(fd, &s) && s.f_type == TMPFS_MAGIC && has < size ? size - has : 0;
 }
 
 /* Blocks that were taken and never written are extents, too; so SEEK_HOLE, which calls them holes,
@@ -114,7 +115,7 @@ uint64_t ring_file_holes(int fd)
 		*map = (struct fiemap){ .fm_start = at, .fm_length = size - at,
 					.fm_extent_count = EXTENTS };
 		if (ioctl(fd, FS_IOC_FIEMAP, map) < 0)
-			return holes_by_count(&st);
+			return holes_by_count(fd, &st);
 		for (uint32_t i = 0; i < map->fm_mapped_extents; i++) {
 			const struct fiemap_extent *e = &map->fm_extents[i];
 

@@ -295,6 +295,9 @@ void shared_memory_give_back(struct shared_memory *m, uint32_t i)
 	struct memory_desc *d = &m->descs[i];
 	uint64_t head, next;
 
+	/* A copy is read once; reading its holes took memory for them. */
+	if (m->fd < 0)
+		madvise(shared_memory_words(m, i), MEMORY_BUFFER_BYTES, MADV_REMOVE);
 	__atomic_store_n(&d->state, MEMORY_FREE, __ATOMIC_RELAXED);
 	POINT(buffer_free);
 	head = __atomic_load_n(&m->header->free_head, __ATOMIC_RELAXED);

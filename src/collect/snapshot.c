@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "arch/page.h"
 #include "base/aside.h"
 #include "base/aside_io.h"
 #include "base/mem.h"
@@ -112,21 +113,31 @@ struct copy_work {
 	bool failed;
 };
 
+/* The copy has zeros already, which take no memory: a hole of a file may be larger than the
+ * machine's. */
+static void keep_page(uint8_t *to, const uint8_t *page)
+{
+	if (page[0] || memcmp(page, page + 1, ARCH_PAGE - 1))
+		memcpy(to, page, ARCH_PAGE);
+}
+
 /* One sub-buffer, read as a whole. */
 static bool copy_one(const struct copy_work *w, uint32_t i)
 {
 	const uint64_t from = w->at + (uint64_t)((char *)w->m->buffers - (char *)w->m->header) +
 			      (uint64_t)i * MEMORY_BUFFER_BYTES;
-	uint8_t *to = (uint8_t *)shared_memory_words(w->m, i);
+	uint8_t *to = (uint8_t *)shared_memory_words(w->m, i), bytes[MEMORY_BUFFER_BYTES];
 
 	for (size_t done = 0; done < MEMORY_BUFFER_BYTES;) {
-		ssize_t r = pread(w->fd, to + done, MEMORY_BUFFER_BYTES - done,
+		ssize_t r = pread(w->fd, bytes + done, MEMORY_BUFFER_BYTES - done,
 				  (off_t)(from + done));
 
 		if (r <= 0)
 			return false;
 		done += (size_t)r;
 	}
+	for (size_t page = 0; page < MEMORY_BUFFER_BYTES; page += ARCH_PAGE)
+		keep_page(to + page, bytes + page);
 	return true;
 }
 

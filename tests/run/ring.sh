@@ -212,6 +212,44 @@ wait $BRACE_PID
 grep -q "somebody cut $RING while it was in use, or took parts out of it" "$T/out"
 result "a hole while it is in use: brace says it" $? "$T/out"
 
+# --- a ring that is larger than the machine's memory, of holes: its sub-buffers are full, and have no blocks
+begin "$RING" --ring-size 2M
+kill -9 $BRACE_PID "$PROGRAM"
+wait $BRACE_PID 2>/dev/null
+until_is is_gone "$PROGRAM"
+cat >"$T/hollow.py" <<'P'
+# RING HOLLOW: its memory (shared/memory.h) with MANY sub-buffers of one thread, which are full and have no blocks.
+import struct, sys
+MANY, EACH, SUB, PAGE = 16384, 64, 65536, 4096
+ring = open(sys.argv[1], "rb").read()
+threads_at, descs_at, ends_at, buffers_at = struct.unpack_from("<4Q", ring, 40)
+head = bytearray(ring[:descs_at])
+ends = descs_at + MANY * EACH
+begin = (ends + buffers_at - ends_at + PAGE) // PAGE * PAGE
+struct.pack_into("<I", head, 32, MANY)
+struct.pack_into("<4Q", head, 48, descs_at, ends, begin, begin + MANY * SUB)
+struct.pack_into("<I", head, 128 + 8, MANY)
+with open(sys.argv[2], "wb") as f:
+    f.write(head)
+    for i in range(MANY):
+        f.write(struct.pack("<4I", 2, 0, i, SUB).ljust(EACH, b"\0"))
+    f.truncate(begin + MANY * SUB)
+    f.seek(begin + MANY * SUB)
+    f.write(ring[-PAGE:])
+P
+cat >"$T/peak.py" <<'P'
+# COMMAND...: runs it, and prints its status and the most memory that it had, in MiB.
+import resource, subprocess, sys
+status = subprocess.run(sys.argv[1:]).returncode
+print(status, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10)
+P
+python3 "$T/hollow.py" "$RING" "$T/hollow" 2>"$T/check.log"
+python3 "$T/peak.py" "$BRACE" recover --ring "$T/hollow" -o "$T/whole" "$T/trace" >"$T/peak" 2>>"$T/check.log"
+read -r status peak <"$T/peak"
+[ "$status" = 0 ] && [ "$peak" -lt 400 ] && grep -q 'bytes out of' "$T/check.log"
+result "a ring of holes takes no memory of its size ($peak of 1024 MiB)" $? "$T/check.log"
+rm -f "$T/hollow"
+
 # --- a running program
 rm -f "$ledger" "$T/trace" "$RING"
 "$victim" "$ledger" 2 100000000000 >"$T/out" 2>&1 &
