@@ -6,6 +6,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,6 +45,25 @@ static int by_number(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/* Whether it is this user's, and no link: in /dev/shm and /tmp anybody may put one there. */
+static bool is_own(const struct stat *st)
+{
+	return !S_ISLNK(st->st_mode) && st->st_uid == geteuid();
+}
+
+/* 0, also if it is not there; or -EPERM and *err. `brace recover` takes files of others: who names
+ * each of them knows whose they are, and they are nobody's next session. */
+static int check_owner(const char *path, struct err *err)
+{
+	struct stat st;
+
+	if (lstat(path, &st) || is_own(&st))
+		return 0;
+	return err_set(err, EPERM,
+		       "%s is no file of yours, so no session of yours left it: name another file for the ring",
+		       path);
+}
+
 /* The number behind "NAME."; 0: it is none. */
 static uint32_t number_of(const char *entry, const char *name)
 {
@@ -65,11 +85,13 @@ static void find_parts(struct last *l)
 					 : mem_strndup(l->trace, (size_t)(slash - l->trace));
 	DIR *d = opendir(folder);
 	const struct dirent *e;
+	struct stat st;
 
 	while (d && (e = readdir(d))) {
 		const uint32_t number = number_of(e->d_name, slash + 1);
 
-		if (number && l->parts.n < PARTS_MOST)
+		if (number && l->parts.n < PARTS_MOST &&
+		    !fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) && is_own(&st))
 			*vec_add(&l->parts) = number;
 	}
 	if (d)
@@ -185,7 +207,10 @@ int last_session_take(const char *ring, char **info, struct err *err)
 	*info = NULL;
 	find_parts(&l);
 	file = newest(&l);
-	if (file || exists(ring)) {
+	e = check_owner(ring, err);
+	if (!e)
+		e = check_owner(l.trace, err);
+	if (!e && (file || exists(ring))) {
 		e = make_whole(&l, file, err);
 		if (!e)
 			e = describe_whole(&l, info, err);

@@ -218,4 +218,24 @@ echo mine >"$T/mine"
 refuses "a file that is no ring" 'is no ring\|is not there' "$BRACE" start --ring "$T/mine" -- true
 [ "$(cat "$T/mine")" = mine ]
 result "it stays as it was" $?
+
+# --- files that another user put under the names of a session's
+if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
+	chmod 711 "$T"
+	"$BRACE" record -q -o "$T/planted" -- true
+	for planted in ring ring.trace; do
+		rm -rf "$T/open"
+		mkdir -m 1777 "$T/open"
+		setpriv --reuid 65534 --regid 65534 --clear-groups sh -c 'cat >"$1"' - "$T/open/$planted" <"$T/planted"
+		refuses "$planted of another user's is no session's" 'is no file of yours' "$BRACE" start --ring "$T/open/ring"
+		[ "$(stat -c %u "$T/open/$planted")" = 65534 ]
+		result "$planted stays as it is" $?
+	done
+	rm -rf "$T/open"
+	mkdir -m 1777 "$T/open"
+	setpriv --reuid 65534 --regid 65534 --clear-groups sh -c 'cat >"$1"' - "$T/open/ring.trace.4000000000" <"$T/planted"
+	refuses "a part of another user's is none" 'no session has left anything' "$BRACE" start --ring "$T/open/ring"
+else
+	skip "files of another user's" "only root makes them, with setpriv"
+fi
 finish
