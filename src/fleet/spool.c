@@ -28,6 +28,9 @@
 #define PART ".part" /* a copy that is not whole yet */
 #define HEADING "brace push 1\n"
 #define LOOK_NS 200000000
+#define LOCK_NAP_NS 10000000
+#define LOCK_NAPS 500 /* until who keeps the folder's lock is taken for a process that stands */
+#define TIME_DIGITS 20 /* of a name: the seconds and nanoseconds at which it was made */
 
 /* --- notes ----------------------------------------------------- */
 
@@ -132,6 +135,9 @@ int spool_open(const char *path, struct err *err)
 		r = err_set(err, EPERM, "%s is another user's, and no spool of yours", path);
 	else if (st.st_mode & (S_IWGRP | S_IWOTH))
 		r = err_set(err, EPERM, "others may write to %s, so it is no spool: chmod 700 it", path);
+	/* Whoever may open the folder may keep its lock. */
+	else if (st.st_mode & (S_IRGRP | S_IROTH))
+		r = err_set(err, EPERM, "others may read %s, so it is no spool: chmod 700 it", path);
 	if (r && fd >= 0)
 		close(fd);
 	return r ? r : fd;
@@ -151,8 +157,43 @@ static bool ends_with(const char *text, const char *end)
 	return n > k && !strcmp(text + n - k, end);
 }
 
+/* Waits for the folder's lock, `naps` times at most: its holders need it for milliseconds. The
+ * lock is another opening's, as open_list()'s: flock() belongs to these. A descriptor, whose
+ * closing ends the lock, or -errno. */
+static int lock_folder(int spool, unsigned naps)
+{
+	const int fd = openat(spool, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int e = fd < 0 ? errno : EWOULDBLOCK;
+
+	while (e == EWOULDBLOCK || e == EINTR) {
+		e = flock(fd, LOCK_EX | LOCK_NB) ? errno : 0;
+		if (e == EWOULDBLOCK && !naps--)
+			break;
+		if (e == EWOULDBLOCK)
+			nanosleep(&(struct timespec){ 0, LOCK_NAP_NS }, NULL);
+	}
+	if (e && fd >= 0)
+		close(fd);
+	return e ? -e : fd;
+}
+
+/* Whether new_name() makes such a name, with this ending: no other file is ever removed. */
+static bool is_ours(const char *name, const char *ending)
+{
+	const char *const rest = name + TIME_DIGITS;
+	size_t pid, n;
+
+	if (strspn(name, "0123456789abcdef") != TIME_DIGITS || *rest != '-')
+		return false;
+	pid = strspn(rest + 1, "0123456789");
+	if (!pid || rest[1 + pid] != '-')
+		return false;
+	n = strspn(rest + pid + 2, "0123456789");
+	return n && !strcmp(rest + pid + 2 + n, ending);
+}
+
 /* A copy whose maker has ended, or was killed, has no lock. */
-static void remove_abandoned(int spool, const char *part)
+static void remove_copy(int spool, const char *part)
 {
 	const int fd = openat(spool, part, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 
@@ -160,6 +201,24 @@ static void remove_abandoned(int spool, const char *part)
 		unlinkat(spool, part, 0);
 	if (fd >= 0)
 		close(fd);
+}
+
+/* Under the folder's lock a note has its trace, or its copy, unless its process ended between the
+ * two. */
+static void remove_note(int spool, const char *note)
+{
+	static const char *const endings[] = { TRACE, PART };
+	const int n = (int)(strlen(note) - strlen(NOTE));
+	bool stays = false;
+
+	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
+		char *other = mem_printf("%.*s%s", n, note, endings[i]);
+
+		stays |= !faccessat(spool, other, F_OK, AT_SYMLINK_NOFOLLOW) || errno != ENOENT;
+		free(other);
+	}
+	if (!stays)
+		unlinkat(spool, note, 0);
 }
 
 /* Opens the folder anew, since descriptors of one opening share their place in it. */
@@ -181,6 +240,23 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+/* Whoever holds the lock removes what processes that ended have left: not now, then later. */
+static void remove_abandoned(int spool, DIR *d)
+{
+	const int lock = lock_folder(spool, 0);
+	const struct dirent *e;
+
+	while (lock >= 0 && (e = readdir(d))) {
+		if (is_ours(e->d_name, PART))
+			remove_copy(spool, e->d_name);
+		else if (is_ours(e->d_name, NOTE))
+			remove_note(spool, e->d_name);
+	}
+	if (lock >= 0)
+		close(lock);
+	rewinddir(d);
+}
+
 int spool_list(int spool, spool_names *names, struct err *err)
 {
 	DIR *d = open_list(spool, err);
@@ -188,12 +264,10 @@ int spool_list(int spool, spool_names *names, struct err *err)
 
 	if (!d)
 		return -err->code;
-	while ((e = readdir(d))) {
-		if (ends_with(e->d_name, PART))
-			remove_abandoned(spool, e->d_name);
-		else if (ends_with(e->d_name, TRACE))
+	remove_abandoned(spool, d);
+	while ((e = readdir(d)))
+		if (ends_with(e->d_name, TRACE))
 			*vec_add(names) = mem_strndup(e->d_name, strlen(e->d_name) - strlen(TRACE));
-	}
 	closedir(d);
 	if (names->n)
 		qsort(names->at, names->n, sizeof(*names->at), by_text);
@@ -304,11 +378,20 @@ struct addition {
 	uint64_t size;
 };
 
+/* The very file that is open, whatever its name is by now. 0, or an errno. */
+static int link_open(const struct addition *a, const char *to)
+{
+	char from[32];
+
+	snprintf(from, sizeof(from), "/proc/self/fd/%d", a->from);
+	return linkat(AT_FDCWD, from, a->spool, to, AT_SYMLINK_FOLLOW) ? errno : 0;
+}
+
 /* Gives the file its name in the spool, or begins its copy. 0, or an errno. */
 static int place(struct addition *a, bool copies)
 {
 	char *to = named(a->name, TRACE), *part = named(a->name, PART);
-	int e = linkat(AT_FDCWD, a->file, a->spool, to, 0) ? errno : 0;
+	int e = link_open(a, to);
 
 	if ((e == EXDEV || e == EPERM || e == EMLINK) && copies) {
 		a->copy = begin_copy(a->spool, part, a->size);
@@ -359,17 +442,6 @@ static int add_locked(struct addition *a, const struct spool_note *n, uint64_t m
 	return err_spool(err, a->file, e);
 }
 
-/* The lock is another opening's, as open_list()'s: flock() belongs to these. */
-static int lock_folder(int spool)
-{
-	const int fd = openat(spool, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-	if (fd >= 0)
-		while (flock(fd, LOCK_EX) && errno == EINTR)
-			;
-	return fd;
-}
-
 static int add_open(struct addition *a, const struct spool_note *n, uint64_t most, bool copies,
 		    struct err *err)
 {
@@ -380,11 +452,16 @@ static int add_open(struct addition *a, const struct spool_note *n, uint64_t mos
 		return err_spool(err, a->file, errno);
 	if (!S_ISREG(st.st_mode))
 		return err_set(err, EINVAL, "%s is no file, so it cannot be pushed", a->file);
+	/* In a folder of others' they may have put another one under its name. */
+	if (st.st_uid != geteuid())
+		return err_set(err, EPERM, "%s is another user's file, and is not pushed", a->file);
 	a->size = (uint64_t)st.st_size;
-	lock = lock_folder(a->spool);
+	lock = lock_folder(a->spool, LOCK_NAPS);
+	if (lock < 0)
+		return err_set(err, -lock, "cannot put %s into the spool, whose lock cannot be had: %s", a->file,
+			       lock == -EWOULDBLOCK ? "another process keeps it" : strerror(-lock));
 	r = add_locked(a, n, most, copies, err);
-	if (lock >= 0)
-		close(lock);
+	close(lock);
 	if (r || a->copy < 0)
 		return r;
 	e = fill_copy(a);

@@ -31,7 +31,7 @@ void spool_note_free(struct spool_note *n);
  * neither is known. */
 char *spool_usual(void);
 /* Opens a spool, which is made if it is missing (mode 0700). A descriptor to close, or -errno and
- * *err: it is another user's, or others may write to it. */
+ * *err: it is another user's, or others may write to it, or read it. */
 int spool_open(const char *path, struct err *err);
 /* Whether a file in this folder can have its further name in the spool: they are on one file
  * system. */
@@ -44,8 +44,8 @@ int spool_add(int spool, const char *file, const struct spool_note *n, uint64_t 
 	      char **name, struct err *err);
 
 typedef VEC(char *) spool_names;
-/* The entries' names, the oldest first. Removes copies that their makers did not end. 0, or
- * -errno and *err. */
+/* The entries' names, the oldest first. Removes copies and notes of which the makers ended before
+ * the trace was there. 0, or -errno and *err. */
 int spool_list(int spool, spool_names *names, struct err *err);
 void spool_names_free(spool_names *names);
 /* Whether it is there; its trace's bytes. */

@@ -164,9 +164,27 @@ head -c 200 t.brace >"$T/mine/3.brace"
 printf 'brace push 1\nto http://127.0.0.1:9\n' >"$T/mine/4.push"
 cp t.brace "$T/mine/4.brace"
 : >"$T/mine/5.part"
+name=00006bcd$(printf %012x 5)-$$-0
+: >"$T/mine/$name.part"
+printf 'brace push 1\nto %s\n' "$TO" >"$T/mine/${name%0}1.push"
+printf 'brace push 1\nto %s\n' "$TO" >"$T/mine/6.push"
 timeout "$LIMIT" "$BRACE" push --spooled --spool "$T/mine" --to "$TO" >"$T/out" 2>"$T/err"
 STATUS=$?
 check_that 'entries that are damaged stay, and are named' [ "$(grep -c 'is not pushed' "$T/err")$STATUS" = 3125 ]
 check_that 'those of other servers are left alone' says '3 left (' && says '1 for other servers'
-check_that 'a copy that nobody ends is removed' [ ! -e "$T/mine/5.part" ]
+check_that 'a copy that nobody ends is removed' [ ! -e "$T/mine/$name.part" ]
+check_that 'and a note whose trace never came' [ ! -e "$T/mine/${name%0}1.push" ]
+check_that 'files of other names are not' [ -e "$T/mine/5.part" -a -e "$T/mine/6.push" ]
+chmod 755 "$T/mine"
+record -o t.brace --push "$TO" --spool "$T/mine" -- touch "$T/ran"
+check_that 'a spool that others may open, and lock, is refused' refuses 'others may read'
+chmod 700 "$T/mine"
+
+# A process that stands with the lock, and one that goes on.
+exec {held}<"$T/mine"
+flock -x "$held"
+record -o t.brace --push "$TO" --spool "$T/mine" -- "$T/steps" 1 '' 6
+check_that 'a lock that another process keeps delays nobody for ever' [ "$STATUS" = 6 ]
+check_that 'and is said' says 'whose lock cannot be had: another process keeps it'
+exec {held}<&-
 finish

@@ -144,9 +144,12 @@ static int record_to_file(struct invocation *inv, struct record_push *push)
 	e = session_record(session, &result, &err);
 	run_monitor_end(&run_monitor);
 	session_free(session);
-	status = e ? say_error(&err) : 0;
-	if (e)
-		return beside_end(&beside, inv, status);
+	if (e) {
+		status = beside_end(&beside, inv, say_error(&err));
+		/* Files of --rotate that were written before are in the spool. */
+		record_push_end(push, NULL);
+		return status;
+	}
 	/* Said even with -q: the file is incomplete. */
 	summary_full(&result);
 	if (inv->ring && ring_file_was_cut())
