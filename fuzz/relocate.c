@@ -18,8 +18,8 @@ static void check(int ok)
 /* All but the constant behind a moved call is code. */
 static void check_decodes(const struct relocate_recipe *r, const uint8_t *code, size_t n)
 {
-	uint8_t op = r->n ? r->insn[r->n - 1].op : RELOCATE_COPY;
-	size_t at = 0, end = op == RELOCATE_CALL || op == RELOCATE_CALL_IND ? n - 8 : n;
+	bool call = r->n && relocate_is_call(&r->insn[r->n - 1]);
+	size_t at = 0, end = call ? n - 8 : n;
 
 	while (at < end) {
 		struct insn in;

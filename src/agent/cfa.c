@@ -50,7 +50,7 @@ static void redirect_function(uint8_t *function, uint64_t base)
 {
 	uint64_t page = (uint64_t)function & ~(ARCH_PAGE - 1);
 
-	function += code_landing(function, CODE_LANDING_MAX);
+	function += code_landing(function, CODE_LANDING_BYTES);
 	/* Within one page, so that one mprotect does; and in reach of a jump. */
 	if (!libc_is_get_cfa(function) ||
 	    (uint64_t)function - page > ARCH_PAGE - LIBC_GET_CFA_BYTES ||

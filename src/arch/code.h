@@ -14,12 +14,16 @@
 
 /* --- jumps ---------------------------------------------------------------------------------- */
 
-/* Writes a jump of CODE_JUMP_BYTES bytes. Returns 0, or -ERANGE: `to` is out of reach. */
+/* Writes a jump of CODE_JUMP_BYTES. Returns 0, or -ERANGE: `to` is out of reach. */
 static inline int code_jump(uint64_t from, uint64_t to, uint8_t *out);
 /* True if code_jump() reaches. */
 static inline bool code_in_reach(uint64_t from, uint64_t to);
-/* code_jump() in CODE_SHORT_JUMP_BYTES bytes, with its results. */
+/* code_jump() in CODE_SHORT_JUMP_BYTES, with its results. On a machine whose jumps are all of one
+ * length these are 0 bytes, which reach nothing: no short jump is planned. */
 static inline int code_short_jump(uint64_t from, uint64_t to, uint8_t *out);
+/* Returns the first and the last address that code_short_jump() reaches. */
+struct code_reach { uint64_t low, high; };
+static inline struct code_reach code_short_reach(uint64_t from);
 /* True if the bytes that stand at `at` are such a jump; *to is its target. The whole jump has to be
  * readable at p. If false, *to has no meaning. */
 static inline bool code_is_jump(const uint8_t *p, uint64_t at, uint64_t *to);
@@ -27,8 +31,8 @@ static inline bool code_is_short_jump(const uint8_t *p, uint64_t at, uint64_t *t
 
 /* --- functions ------------------------------------------------------------------------------ */
 
-/* Returns the bytes of the landing pad at p, among n readable ones; 0: none. A patch goes behind
- * it. */
+/* Returns the bytes of the landing pad at p, CODE_LANDING_BYTES, among n readable ones; 0: none. A
+ * patch goes behind it. */
 static inline size_t code_landing(const uint8_t *p, size_t n);
 /* Returns the length of the nop at p that fills up to an aligned function; 0: none. */
 static inline size_t code_nop(const uint8_t *p, size_t n);

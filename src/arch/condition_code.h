@@ -6,11 +6,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "arch/machine.h"
 #include "shared/filter.h"
 
 #define CONDITION_CODE_INSNS 16u /* longer conditions have none */
-/* The program twice, of 13 bytes a term and a jump behind each, and the end. */
-#define CONDITION_CODE_MAX (2 * (CONDITION_CODE_INSNS * 13u + 5u) + 56u)
+/* The machine's part has CONDITION_CODE_MAX, an upper bound of condition_code_bytes(). */
+#include MACHINE_HEADER(condition_code.h)
 #define CONDITION_NO_REGISTER 0xff
 
 struct condition_code {
@@ -37,6 +38,6 @@ uint32_t condition_code_bytes(const struct condition_code *c);
 
 /* Writes the code, which comes to one of the ends, for runtime address `at`. All registers come out
  * as they went in, flags do not; no memory is written. A call that may be a signal handler's is
- * never rejected, but asked about. Returns 0, or -ERANGE: something is more than 2 GiB away. */
+ * never rejected, but asked about. Returns 0, or -ERANGE: something is out of reach. */
 int condition_code_emit(const struct condition_code *c, const struct condition_ends *ends,
 			uint64_t at, uint8_t *out);

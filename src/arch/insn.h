@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "arch/machine.h"
+
 enum insn_flow {
 	FLOW_NEXT,          /* continues after itself */
 	FLOW_BRANCH,        /* conditional, to target */
@@ -14,51 +16,22 @@ enum insn_flow {
 	FLOW_CALL_INDIRECT,
 	FLOW_JUMP,          /* to target */
 	FLOW_JUMP_INDIRECT,
-	FLOW_STOP,          /* ret, ud2, hlt */
+	FLOW_STOP,          /* a return, or what ends the program */
 };
 
-enum insn_map {
-	MAP_ONE,
-	MAP_0F,
-	MAP_0F38,
-	MAP_0F3A,
-	MAP_VEX /* or EVEX: only len, flow and relative are set */
-};
-
-#define PREFIX_66 1
-#define PREFIX_F2 2
-#define PREFIX_F3 4
-#define PREFIX_67 8
-#define PREFIX_LOCK 16
-#define PREFIX_SEGMENT 32 /* fs or gs */
-
-struct insn {
-	uint8_t len;
-	uint8_t flow;       /* enum insn_flow */
-	uint8_t map;        /* enum insn_map */
-	uint8_t opcode;     /* the last opcode byte */
-	uint8_t prefixes;   /* PREFIX_* */
-	uint8_t rex;        /* 0 = none */
-	uint8_t modrm;      /* the byte, if modrm_at */
-	uint8_t modrm_at;   /* its offset; 0 = there is none */
-	bool relative;      /* names target by an operand relative to the pc */
-	uint64_t target;    /* of the branch, or of the operand */
-};
+/* The machine's part has struct insn, of which every machine's has the members
+ *   len        bytes
+ *   flow       enum insn_flow
+ *   relative   true if the instruction names target by an operand relative to the pc
+ *   target     of the branch, or of the operand
+ * and the constants that the functions below name. */
+#include MACHINE_HEADER(insn.h)
 
 /* Decodes the instruction at p, whose address is vaddr. False: no instruction, or one that does not
  * end within n bytes. */
 bool insn_decode(const uint8_t *p, size_t n, uint64_t vaddr, struct insn *out);
 
-/* Status flags, as bits of the flags register. */
-#define FLAG_CF 0x001
-#define FLAG_PF 0x004
-#define FLAG_AF 0x010
-#define FLAG_ZF 0x040
-#define FLAG_SF 0x080
-#define FLAG_OF 0x800
-#define FLAGS_ALL (FLAG_CF | FLAG_PF | FLAG_AF | FLAG_ZF | FLAG_SF | FLAG_OF)
-
-/* Effects on the status flags. */
+/* Effects on the status flags, a bit for each; FLAGS_ALL has all of them. */
 struct insn_flags {
 	uint16_t read;      /* needed by the instruction */
 	uint16_t lost;      /* changed, or undefined afterwards */
@@ -66,19 +39,15 @@ struct insn_flags {
 /* Returns the flags that the instruction reads and changes. */
 struct insn_flags insn_flags(const uint8_t *p, const struct insn *in);
 
-/* Returns the length of the no-operation at p, in any form that assemblers pad with; 0: none. int3
- * is not one. */
+/* Returns the length of the no-operation at p, in any form that assemblers pad with; 0: none. A
+ * trap is not one. */
 size_t insn_nop(const uint8_t *p, size_t n);
+/* True for the INSN_XRAY_SLED_BYTES that -fxray-instrument puts at a function's entry. */
+bool insn_is_xray_sled(const uint8_t *p, size_t n);
 
 /* Adds to *delta the change of the stack pointer; false: the change is not known. A call counts
  * with its return. */
 bool insn_stack(const uint8_t *p, const struct insn *in, int64_t *delta);
-
-/* Numbers of registers, as in insn_copy.from: stack pointer, frame pointer, and a bit for each of
- * the others that a call keeps. */
-#define INSN_SP 4u
-#define INSN_FP 5u
-#define INSN_KEPT 0xf008u
 
 /* True if the instruction takes the address of its operand; names one and loads nothing from it;
  * makes the stack pointer the frame pointer. */
@@ -96,8 +65,8 @@ bool insn_jumps_by_register(const struct insn *in);
  * no prefix that cuts the target on some processors. */
 bool insn_has_field(const struct insn *in);
 
-#define INSN_SYSTEM_CALL_BYTES 2u
-/* True if the instruction at p, decoded in *in, is a system call of this machine. */
+/* True if the instruction at p, decoded in *in, is a system call of this machine, which has
+ * INSN_SYSTEM_CALL_BYTES. */
 bool insn_is_system_call(const uint8_t *p, const struct insn *in);
 /* True for the instruction by which compilers put a constant where a system call's number is, or
  * its first argument. */
@@ -110,32 +79,30 @@ bool insn_keeps_number(const struct insn *in);
 bool insn_is_nop(const struct insn *in);
 /* True for a constant of 32 bits into a register other than the number's, by an instruction of
  * INSN_LOAD_BYTES. */
-#define INSN_LOAD_BYTES 5u
 bool insn_loads_other(const uint8_t *p, const struct insn *in, unsigned *reg, uint32_t *value);
 /* True if a system call stands at p + INSN_END_LOADS in the loop by which glibc ends a thread, with
  * its number in the register. INSN_END_BYTES are readable. */
-#define INSN_END_LOADS 4u
-#define INSN_END_BYTES 8u
 bool insn_is_end_loop(const uint8_t *p, unsigned reg);
 
-/* True for a load of 8 bytes from displacement(%rsp), or from displacement(%rbp); *offset is then
- * the displacement. */
-bool insn_loads_rsp(const uint8_t *p, const struct insn *in, int64_t *offset);
-bool insn_loads_rbp(const uint8_t *p, const struct insn *in, int64_t *offset);
+/* True for a load of 8 bytes from a displacement from the stack pointer, or from the frame pointer;
+ * *offset is then the displacement. */
+bool insn_loads_by_sp(const uint8_t *p, const struct insn *in, int64_t *offset);
+bool insn_loads_by_fp(const uint8_t *p, const struct insn *in, int64_t *offset);
 
-/* Source and destination of a 64-bit copy. */
-#define COPY_FRAME 16u     /* `slot` of the frame: memory at %rsp or %rbp */
-#define COPY_ELSEWHERE 17u /* other memory */
+/* Source and destination of a 64-bit copy: numbers of registers, all below COPY_FRAME (INSN_SP and
+ * INSN_FP are the stack pointer and the frame pointer; INSN_KEPT has a bit for each of the others
+ * that a call keeps); or COPY_FRAME, memory of the frame at `slot`; or COPY_ELSEWHERE, other
+ * memory. */
 struct insn_copy {
-	uint8_t from, to;   /* a register (4 = %rsp, 5 = %rbp), or COPY_* */
+	uint8_t from, to;
 	bool exchange;      /* the other way, too */
-	uint8_t base;       /* COPY_FRAME: 4 or 5 */
-	int64_t slot;       /* COPY_FRAME: displacement */
+	uint8_t base;       /* COPY_FRAME: INSN_SP or INSN_FP */
+	int64_t slot;       /* COPY_FRAME: displacement from it */
 };
-/* True for a copy: mov, xchg, cmov, pop %rsp. lea of an address in the frame counts as a copy of
- * its base. */
+/* True for a copy, in any form. The address of something in the frame counts as a copy of its
+ * base. */
 bool insn_copy(const uint8_t *p, const struct insn *in, struct insn_copy *out);
 
-/* Returns a number that code linked for fixed addresses may mean as an address: a 32-bit immediate
- * of mov or push, or a displacement without base. 0: none. */
+/* Returns a number that code linked for fixed addresses may mean as an address: a constant, or
+ * the whole address of an operand. 0: none. */
 uint64_t insn_absolute(const uint8_t *p, const struct insn *in);

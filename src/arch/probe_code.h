@@ -20,7 +20,8 @@ struct probe_code {
 	uint64_t then;
 };
 
-#define PROBE_CODE_MAX_BYTES (2 * RELOCATE_MAX_BYTES + 40)
+/* The machine's part has PROBE_CODE_MAX_BYTES, an upper bound of probe_code_emit()'s. */
+#include MACHINE_HEADER(probe_code.h)
 
 /* Offsets in the code: where the stack pointer has stepped down, and where it is back. */
 struct probe_code_steps { uint8_t down, back; };

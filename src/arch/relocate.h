@@ -7,27 +7,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum relocate_op {
-	RELOCATE_COPY,      /* bytes as they are */
-	RELOCATE_RIP,       /* copy, but the disp32 at `field` is re-aimed at target */
-	RELOCATE_JMP,       /* direct jump: becomes jmp rel32 to target */
-	RELOCATE_JCC,       /* conditional: becomes jcc rel32; cc in `field` */
-	RELOCATE_LOOP,      /* loop/jrcxz: op +2; jmp +5; jmp target */
-	RELOCATE_CALL,      /* call rel32: push of the original return address, jmp target */
-	RELOCATE_CALL_IND,  /* call r/m: push of the original return address, jmp r/m */
-};
+#include "arch/machine.h"
 
-struct relocate_insn {
-	uint8_t op;         /* enum relocate_op */
-	uint8_t len;        /* original bytes */
-	uint8_t field;      /* see above */
-	uint8_t inside;     /* branch to window instruction number inside-1; 0 = outside */
-	int64_t target;     /* vaddr of the branch's or operand's target */
-};
+/* The machine's part has struct relocate_insn, one moved instruction: a plan's files keep it. Each
+ * machine's has the member `target`, the vaddr that a branch leads to, which may be changed. The
+ * machine's part also has RELOCATE_MAX_INSNS, and RELOCATE_MAX_BYTES, an upper bound of the bytes
+ * that relocate_emit() writes, jump back included. */
+struct relocate_insn;
+/* True for a call of any kind. */
+static inline bool relocate_is_call(const struct relocate_insn *in);
+/* True for a direct jump, conditional jump or call that leads out of the moved instructions. A
+ * loop's instruction does not count. */
+static inline bool relocate_leaves(const struct relocate_insn *in);
 
-#define RELOCATE_MAX_INSNS 8
-/* Upper bound of the bytes that relocate_emit() writes, jump back included. */
-#define RELOCATE_MAX_BYTES 160
+#include MACHINE_HEADER(relocate.h)
 
 struct relocate_recipe {
 	uint8_t n;          /* instructions */
@@ -36,10 +29,10 @@ struct relocate_recipe {
 	struct relocate_insn insn[RELOCATE_MAX_INSNS];
 };
 
-/* Scans whole instructions from code (at vaddr; `avail` readable bytes) until at least
- * `want` bytes are covered, or an instruction is reached that execution never passes (ret, jmp,
- * ud2): then out->len may be less than want. `want` is what will be overwritten: branches into
- * it go to the copies, branches to vaddr itself stay. 0, or -errno: EILSEQ undecodable,
+/* Scans whole instructions from code (at vaddr; `avail` readable bytes) until at least `want` bytes
+ * are covered, or an instruction is reached that execution never passes (a return, a jump): then
+ * out->len may be less than want. `want` is what will be overwritten: branches into it go to the
+ * copies, branches to vaddr itself stay. 0, or -errno: EILSEQ undecodable,
  * EOPNOTSUPP an instruction that cannot move, EBUSY a call that would return into the first `want`
  * bytes (*column is the offset of the instruction in all three), ENODATA the code ends before. */
 int relocate_scan(const uint8_t *code, size_t avail, uint64_t vaddr, size_t want,
@@ -48,7 +41,7 @@ int relocate_scan(const uint8_t *code, size_t avail, uint64_t vaddr, size_t want
 /* Writes the moved code for runtime address `to`, for a function whose runtime address is
  * `from` (= bias + vaddr, bias = from - vaddr). The code ends with a jump back to
  * from + recipe->len when recipe->falls. Returns bytes written, or -ERANGE when a target is
- * more than 2 GiB from `to`. out has RELOCATE_MAX_BYTES bytes. */
+ * out of reach from `to`. out has RELOCATE_MAX_BYTES bytes. */
 int relocate_emit(const struct relocate_recipe *r, const uint8_t *original, uint64_t vaddr,
 		  uint64_t from, uint64_t to, uint8_t *out);
 

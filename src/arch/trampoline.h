@@ -64,11 +64,10 @@ struct trampoline_pool {
 	uint64_t probe, syscall, delivery, arguments, lock;
 };
 
-#define TRAMPOLINE_MAX_BYTES (512 + CONDITION_CODE_MAX + RELOCATE_MAX_BYTES)
-
-/* With trampoline_env.arguments, more bytes than trampoline_room() says; with its `condition`,
- * CONDITION_CODE_MAX more. */
-#define TRAMPOLINE_ARGUMENTS_BYTES 19
+/* The machine's part has TRAMPOLINE_MAX_BYTES, an upper bound of trampoline_emit()'s, and
+ * TRAMPOLINE_ARGUMENTS_BYTES: with trampoline_env.arguments, so many more than trampoline_room()
+ * says; with its `condition`, CONDITION_CODE_MAX more. */
+#include MACHINE_HEADER(trampoline.h)
 
 /* Returns an upper bound of the bytes that trampoline_emit() writes for this recipe; at most
  * TRAMPOLINE_MAX_BYTES. */

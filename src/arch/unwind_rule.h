@@ -10,7 +10,7 @@
 size_t unwind_rule_bytes(void);
 
 /* Writes the table for runtime address `at`, which 8 divides. *about is complete but for `step`. It
- * holds for pcs from `low` to `high`: all trampolines and islands. Returns 0; -ERANGE: they are
- * 2 GiB or more apart, or away. */
+ * holds for pcs from `low` to `high`: all trampolines and islands. Returns 0; -ERANGE: they are too
+ * far apart, or away, for the table. */
 int unwind_rule_emit(const struct unwind_info *about, uint64_t low, uint64_t high, uint64_t at,
 		     uint8_t *out);

@@ -3,6 +3,7 @@
  * bytes around them. All functions are free of state, and may be called on any thread. */
 #pragma once
 #include "arch/insn.h"
+#include MACHINE_HEADER(walk.h)
 
 /* The stack on one path. */
 struct walk_stack {
@@ -37,7 +38,7 @@ void walk_note_argument(const uint8_t *p, const struct insn *in, uint64_t *value
 
 /* Returns the length of one piece of padding, a nop or a trap, at p; 0: there is none. */
 size_t walk_padding(const uint8_t *p, size_t n);
-/* True if the WALK_BEFORE bytes before an address are padding, or may end with an instruction that
- * control does not pass: so a function may begin there. aligned: the address is. */
-#define WALK_BEFORE 15
+/* True if the WALK_BEFORE bytes before an address, as many as the longest instruction has, are
+ * padding, or may end with an instruction that control does not pass: so a function may begin
+ * there. aligned: the address is. */
 bool walk_may_end(const uint8_t *before, bool aligned);

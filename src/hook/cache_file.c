@@ -244,7 +244,7 @@ static bool good_patch(const struct hook_module *m, const struct hook_plan_entry
 
 	if (e->kind == HOOK_NONE)
 		return !e->entry_only;
-	return (e->patch_offset == 0 || e->patch_offset == 4) &&
+	return (e->patch_offset == 0 || e->patch_offset == CODE_LANDING_BYTES) &&
 	       e->patch_len == patch_len(e->kind) &&
 	       b->window_len <= HOOK_WINDOW_MAX && b->window_len >= e->recipe.len &&
 	       b->window_len >= e->patch_len && is_code(m, at, b->window_len) &&

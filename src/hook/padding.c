@@ -7,7 +7,6 @@
 #include "arch/code.h"
 #include "arch/insn.h"
 
-#define ISLAND 5
 #define NEIGHBOURS 64 /* functions that are looked at on each side for an island */
 
 void padding_init(const struct sweep *s, struct padding *out)
@@ -89,19 +88,19 @@ bool padding_extend(struct padding *p, uint32_t i, uint64_t from, uint64_t to)
 	return true;
 }
 
-/* Takes the first free place at or above `low` after function i; 0: there is none. */
-static uint64_t take_behind(struct padding *p, uint32_t i, uint64_t low, uint64_t high)
+/* Takes the first free place within reach after function i; 0: there is none. */
+static uint64_t take_behind(struct padding *p, uint32_t i, const struct code_reach *reach)
 {
 	const struct address_range *r =
 		address_set_range(&p->s->targets, p->s->m->functions.at[i].vaddr);
-	uint64_t at = p->free_from[i] > low ? p->free_from[i] : low;
+	uint64_t at = p->free_from[i] > reach->low ? p->free_from[i] : reach->low;
 
 	/* Only after an instruction that control does not pass, else padding may be executed. */
-	if (at > high || !r || !address_set_has(&p->s->stops, p->end[i]) ||
-	    padding_until(r, p->end[i], limit_behind(p, i, r)) < at + ISLAND ||
-	    address_set_any(&p->s->targets, p->end[i], at + ISLAND))
+	if (at > reach->high || !r || !address_set_has(&p->s->stops, p->end[i]) ||
+	    padding_until(r, p->end[i], limit_behind(p, i, r)) < at + CODE_JUMP_BYTES ||
+	    address_set_any(&p->s->targets, p->end[i], at + CODE_JUMP_BYTES))
 		return 0;
-	p->free_from[i] = at + ISLAND;
+	p->free_from[i] = at + CODE_JUMP_BYTES;
 	/* Islands are taken upwards. */
 	if (!p->island[i])
 		p->island[i] = at;
@@ -110,16 +109,15 @@ static uint64_t take_behind(struct padding *p, uint32_t i, uint64_t low, uint64_
 
 uint64_t padding_island(struct padding *p, uint32_t i, uint64_t from)
 {
-	/* Reach of a signed 8-bit displacement from the end of the two-byte jump. */
-	uint64_t low = from + 2 - 128, high = from + 2 + 127;
+	const struct code_reach reach = code_short_reach(from);
 	size_t n = p->s->m->functions.n;
 
 	/* Nearest first, on both sides: nearer room is also more likely to be within reach. */
 	for (uint32_t d = 0; d < NEIGHBOURS; d++) {
-		uint64_t at = i + d < n ? take_behind(p, i + d, low, high) : 0;
+		uint64_t at = i + d < n ? take_behind(p, i + d, &reach) : 0;
 
 		if (!at && d && d <= i)
-			at = take_behind(p, i - d, low, high);
+			at = take_behind(p, i - d, &reach);
 		if (at)
 			return at;
 	}

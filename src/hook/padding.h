@@ -19,6 +19,6 @@ void padding_free(struct padding *p);
  * passes. False: they are not free. */
 bool padding_extend(struct padding *p, uint32_t i, uint64_t from, uint64_t to);
 
-/* Takes room for an island of 5 bytes that a 2-byte jump at `from`, in function i, reaches. Returns
- * its address; 0: there is none. */
+/* Takes room for an island, which holds a jump, within reach of a short jump at `from` in function
+ * i. Returns its address; 0: there is none. */
 uint64_t padding_island(struct padding *p, uint32_t i, uint64_t from);

@@ -18,9 +18,6 @@
 #include "hook/special.h"
 #include "sym/imports.h"
 
-#define JUMP_LEN 5
-#define SHORT_LEN 2
-#define XRAY_LEN 11
 #define SWITCH_MAX 256 /* a switch of stacks is shorter than this; an unwinder is longer */
 
 struct planner {
@@ -175,7 +172,7 @@ static void decide_hook(struct candidate *c, enum hook_kind kind)
 {
 	c->e->kind = (uint8_t)kind;
 	c->e->reason = REASON_NONE;
-	c->e->patch_len = kind == HOOK_SHORT ? SHORT_LEN : JUMP_LEN;
+	c->e->patch_len = kind == HOOK_SHORT ? CODE_SHORT_JUMP_BYTES : CODE_JUMP_BYTES;
 }
 
 /* The patched instructions were made to be patched: they are not copied. */
@@ -191,14 +188,14 @@ static bool try_nops(const struct planner *p, struct candidate *c)
 {
 	size_t len = 0;
 
-	while (len < JUMP_LEN) {
+	while (len < CODE_JUMP_BYTES) {
 		size_t n = len < c->own ? insn_nop(c->code + len, c->own - len) : 0;
 
 		if (!n)
 			return false;
 		len += n;
 	}
-	return !window_targeted(p, c, JUMP_LEN) && take_over(c, HOOK_NOP, len);
+	return !window_targeted(p, c, CODE_JUMP_BYTES) && take_over(c, HOOK_NOP, len);
 }
 
 /* The call of __fentry__ (-pg -mfentry) is the function's first instruction: the jump replaces it,
@@ -209,22 +206,19 @@ static bool try_fentry(const struct planner *p, struct candidate *c)
 
 	if (!p->fentry.functions.n && !p->fentry.slots.n)
 		return false;
-	if (!insn_decode(c->code, c->own, c->at, &in) || in.len < JUMP_LEN)
+	if (!insn_decode(c->code, c->own, c->at, &in) || in.len < CODE_JUMP_BYTES)
 		return false;
-	return sweep_hooks_called(&p->fentry, &in) && !window_targeted(p, c, JUMP_LEN) &&
+	return sweep_hooks_called(&p->fentry, &in) && !window_targeted(p, c, CODE_JUMP_BYTES) &&
 	       take_over(c, HOOK_FENTRY, in.len);
 }
 
-/* A short jump over 9 bytes of nop. */
+/* XRay's library would write its own jump there. */
 static bool try_xray(const struct planner *p, struct candidate *c)
 {
-	uint64_t to;
-
-	if (!p->m->xray || c->own < XRAY_LEN ||
-	    !code_is_short_jump(c->code, 0, &to) || to != XRAY_LEN ||
-	    insn_nop(c->code + 2, c->own - 2) != 9)
+	if (!p->m->xray || !insn_is_xray_sled(c->code, c->own))
 		return false;
-	return !window_targeted(p, c, JUMP_LEN) && take_over(c, HOOK_XRAY, XRAY_LEN);
+	return !window_targeted(p, c, CODE_JUMP_BYTES) &&
+	       take_over(c, HOOK_XRAY, INSN_XRAY_SLED_BYTES);
 }
 
 /* Translates the error of relocate_scan(). */
@@ -268,26 +262,25 @@ static enum hook_reason window_reason(struct planner *p, struct candidate *c, si
 	return REASON_NONE;
 }
 
-/* Tries the common way: a jump of 5 bytes over the first instructions, which are moved into the
- * trampoline. */
+/* Tries the common way: a jump over the first instructions, which are moved into the trampoline. */
 static void try_jump(struct planner *p, struct candidate *c)
 {
-	c->e->reason = (uint8_t)window_reason(p, c, JUMP_LEN);
+	c->e->reason = (uint8_t)window_reason(p, c, CODE_JUMP_BYTES);
 	if (c->e->reason)
 		return;
-	if (c->e->recipe.len < JUMP_LEN)
+	if (c->e->recipe.len < CODE_JUMP_BYTES)
 		decide_hook(c, HOOK_PADDED);
 	else
 		decide_hook(c, p->sweep->facts[c->i] & FACT_MCOUNT ? HOOK_MCOUNT : HOOK_JUMP);
 }
 
-/* Tries a jump of 2 bytes to an island: padding within its reach that holds the jump of 5 bytes. */
+/* Tries a short jump to an island: padding within its reach that holds a jump. */
 static void try_short(struct planner *p, struct candidate *c)
 {
 	uint64_t island;
 
 	/* Without a window of two bytes, or an island, the reason of the first try stays. */
-	if (window_reason(p, c, SHORT_LEN) != REASON_NONE)
+	if (!CODE_SHORT_JUMP_BYTES || window_reason(p, c, CODE_SHORT_JUMP_BYTES) != REASON_NONE)
 		return;
 	island = padding_island(p->padding, c->i, c->at);
 	if (!island)
@@ -309,8 +302,8 @@ static struct candidate candidate_of(const struct planner *p, uint32_t i)
 	c.code = r->bytes + into;
 	c.readable = r->size - into;
 	/* A landing pad stays in its place: indirect calls must find it (CET). */
-	if (c.readable > CODE_LANDING_MAX && f->size > CODE_LANDING_MAX) {
-		size_t pad = code_landing(c.code, CODE_LANDING_MAX);
+	if (c.readable > CODE_LANDING_BYTES && f->size > CODE_LANDING_BYTES) {
+		size_t pad = code_landing(c.code, CODE_LANDING_BYTES);
 
 		c.e->patch_offset = (uint8_t)pad;
 		c.at += pad;

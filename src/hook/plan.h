@@ -13,9 +13,9 @@
 	X(FENTRY, "fentry", "a call to __fentry__, replaced")                \
 	X(MCOUNT, "mcount", "a call to mcount or __cyg_profile_func_enter: entry jump as usual") \
 	X(XRAY, "xray", "an XRay sled")                                      \
-	X(JUMP, "jump", "5-byte jump over a moved prologue")                 \
-	X(PADDED, "jump+padding", "5-byte jump that uses the padding behind a short function") \
-	X(SHORT, "short", "2-byte jump to an island in padding") \
+	X(JUMP, "jump", "a jump over a moved prologue")                      \
+	X(PADDED, "jump+padding", "a jump that uses the padding behind a short function") \
+	X(SHORT, "short", "a short jump to an island in padding") \
 	X(CALLERS, "callers", "too short for a jump: entered through all its direct callers") \
 	X(SOME_CALLERS, "some-callers", "the same, but others may enter it, which is not seen")
 
@@ -31,7 +31,7 @@
 	X(RUNTIME, "runtime", "the language's or C runtime relies on its bytes or address") \
 	X(NOT_CODE, "not-code", "no proof that this is code")                \
 	X(FILTERED, "filtered", "not selected by the filters")               \
-	X(NO_ROOM, "no-room", "no memory for a trampoline within 2 GiB")     \
+	X(NO_ROOM, "no-room", "no memory for a trampoline within reach")     \
 	X(CHANGED, "changed", "its bytes in memory are not those of the file") \
 	X(TOO_MANY, "too-many", "more functions than ids")                   \
 	/* entry-only: hooked, but the return is not followed */             \
@@ -80,7 +80,7 @@ struct hook_plan_entry {
 	bool entry_only;
 	uint8_t leaves;         /* enum nonlocal_kind */
 	uint8_t starts;         /* enum start_kind; with it, `leaves` is not NONLOCAL_NOT */
-	uint8_t patch_offset;   /* offset of the patch from vaddr (after endbr64, or at the nops) */
+	uint8_t patch_offset;   /* offset of the patch from vaddr: behind a landing pad */
 	uint8_t patch_len;      /* 5, 2 for HOOK_SHORT, 0 where callers are redirected */
 	int16_t island; /* HOOK_SHORT: offset of the island from vaddr (5 bytes, a jmp rel32) */
 	/* In the plan's calls: those that lead here and can be changed. */

@@ -11,13 +11,12 @@
 #include <errno.h>
 #include <string.h>
 
+#include "arch/code.h"
 #include "arch/insn.h"
 #include "arch/page.h"
 #include "hook/planner.h"
 #include "hook/special.h"
 
-#define JUMP_LEN 5
-#define SHORT_LEN 2
 #define LEAD_MAX 16u /* bytes before the probed instruction that a window may begin at */
 #define LEAD_INSNS 6
 
@@ -160,8 +159,7 @@ static bool scan_lead(struct spot *s, uint64_t from, struct hook_probe *out)
 		return false;
 	/* A call returns into the window, whose bytes are changed. */
 	for (unsigned i = 0; i < out->lead.n; i++)
-		if (out->lead.insn[i].op == RELOCATE_CALL ||
-		    out->lead.insn[i].op == RELOCATE_CALL_IND)
+		if (relocate_is_call(&out->lead.insn[i]))
 			return false;
 	return out->lead.falls && out->lead.len == out->vaddr - from;
 }
@@ -244,30 +242,31 @@ static bool take_window(struct spot *s, uint64_t from, enum hook_kind kind)
 	return true;
 }
 
-/* Tries a jump of 5 bytes at `from`. The reason that counts is that of the probed instruction
+/* Tries a jump at `from`. The reason that counts is that of the probed instruction
  * itself. */
 static bool try_from(struct spot *s, uint64_t from, bool crossing)
 {
 	enum hook_reason reason;
 
 	/* Bytes on two pages cannot be changed at once in a running process. */
-	if (crosses_page(from, JUMP_LEN) != crossing)
+	if (crosses_page(from, CODE_JUMP_BYTES) != crossing)
 		return false;
-	reason = window_fits(s, from, JUMP_LEN);
+	reason = window_fits(s, from, CODE_JUMP_BYTES);
 	if (from == s->out->vaddr && reason)
 		s->out->reason = (uint8_t)reason;
 	return !reason && take_window(s, from, HOOK_JUMP);
 }
 
-/* Tries a jump of 2 bytes to an island. Neither patch may lie on two pages. */
+/* Tries a short jump to an island. Neither patch may lie on two pages. */
 static bool try_short(struct spot *s, uint64_t from)
 {
 	uint64_t island;
 
-	if (crosses_page(from, SHORT_LEN) || window_fits(s, from, SHORT_LEN))
+	if (!CODE_SHORT_JUMP_BYTES || crosses_page(from, CODE_SHORT_JUMP_BYTES) ||
+	    window_fits(s, from, CODE_SHORT_JUMP_BYTES))
 		return false;
 	island = padding_island(&s->p->padding, s->i, from);
-	if (!island || crosses_page(island, JUMP_LEN))
+	if (!island || crosses_page(island, CODE_JUMP_BYTES))
 		return false;
 	s->out->island = (int16_t)(island - from);
 	memcpy(s->out->island_bytes, insn_at(s, island), sizeof(s->out->island_bytes));

@@ -176,11 +176,11 @@ static void watch_stack(struct sweep_walk *w, const uint8_t *p, const struct ins
 {
 	int64_t offset = 0, before = w->depth;
 
-	if (w->framed && insn_loads_rbp(p, in, &offset) && offset == 8)
+	if (w->framed && insn_loads_by_fp(p, in, &offset) && offset == 8)
 		w->s->facts[w->f] |= FACT_READS_CALLER;
 	if (!w->known)
 		return;
-	if (insn_loads_rsp(p, in, &offset) && offset == -w->depth)
+	if (insn_loads_by_sp(p, in, &offset) && offset == -w->depth)
 		w->s->facts[w->f] |= FACT_READS_CALLER;
 	w->known = insn_stack(p, in, &w->depth);
 	w->touched |= !w->known || w->depth != before;

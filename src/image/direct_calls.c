@@ -40,13 +40,6 @@ static uint64_t redirected_from(const struct direct_calls *d, uint64_t vaddr)
 	return n && d->mod->hooks->entries[n - 1].vaddr == vaddr ? d->redirected[n - 1] : 0;
 }
 
-/* Whether the instruction leaves the moved ones. */
-static bool is_transfer(const struct relocate_insn *in)
-{
-	return (in->op == RELOCATE_CALL || in->op == RELOCATE_JMP || in->op == RELOCATE_JCC) &&
-	       !in->inside;
-}
-
 const struct relocate_recipe *direct_calls_aim(const struct direct_calls *d,
 					       const struct relocate_recipe *recipe,
 					       struct relocate_recipe *copy)
@@ -61,7 +54,7 @@ const struct relocate_recipe *direct_calls_aim(const struct direct_calls *d,
 	for (unsigned i = 0; i < copy->n; i++) {
 		struct relocate_insn *in = &copy->insn[i];
 		uint64_t redirected =
-			is_transfer(in) ? redirected_from(d, (uint64_t)in->target) : 0;
+			relocate_leaves(in) ? redirected_from(d, (uint64_t)in->target) : 0;
 
 		if (redirected)
 			in->target = (int64_t)(redirected - d->mod->base);

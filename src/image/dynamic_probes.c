@@ -138,7 +138,7 @@ static bool is_same_place(const struct probe_definition *a, const struct probe_d
 {
 	uint64_t between = a->offset > b->offset ? a->offset - b->offset : b->offset - a->offset;
 
-	return a->device == b->device && a->inode == b->inode && between <= CODE_LANDING_MAX;
+	return a->device == b->device && a->inode == b->inode && between <= CODE_LANDING_BYTES;
 }
 
 /* Refuses what the agent would leave out of the records. */

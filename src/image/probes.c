@@ -258,9 +258,9 @@ static void add_calls(struct marked *m, int fd, const char *path, const struct e
 /* A traced function has its own hook behind endbr64: a probe at the same place can share it. */
 static uint64_t entry_of(const struct sym_module *m, uint64_t vaddr)
 {
-	const uint8_t *p = sym_bytes(m, vaddr, CODE_LANDING_MAX);
+	const uint8_t *p = sym_bytes(m, vaddr, CODE_LANDING_BYTES);
 
-	return p ? vaddr + code_landing(p, CODE_LANDING_MAX) : vaddr;
+	return p ? vaddr + code_landing(p, CODE_LANDING_BYTES) : vaddr;
 }
 
 /* --- defined events ------------------------------------------------------------------------- */

@@ -13,6 +13,7 @@
 #include <sys/uio.h>
 
 #include "arch/borrowed_code.h"
+#include "arch/page.h"
 #include "tracee/internal.h"
 #include "tracee/proc_maps.h"
 
@@ -125,7 +126,8 @@ static void find_addresses(struct tracee *t, struct borrow_addresses *p)
 	struct proc_map map;
 
 	while (f && proc_maps_next(f, &map))
-		if (!(map.start >> 47)) /* the kernel's half has a mapping, too (vsyscall) */
+		/* The kernel has a mapping above ([vsyscall]). */
+		if (map.start < ARCH_ADDRESS_END)
 			note_mapping(t, &map, p);
 	if (f)
 		fclose(f);
@@ -252,7 +254,7 @@ static struct user_regs_struct regs_alone(struct tracee *t, const struct borrowe
  * sequence. */
 static int read_state(struct tracee *t, struct borrowed_thread *borrowed, struct err *err)
 {
-	struct iovec vector = { borrowed->xstate, sizeof(borrowed->xstate) };
+	struct iovec vector = { borrowed->vectors, sizeof(borrowed->vectors) };
 	pid_t tid = borrowed->th->tid;
 
 	if (ptrace(PTRACE_GETSIGMASK, tid, sizeof(borrowed->mask), &borrowed->mask) < 0)
@@ -262,7 +264,7 @@ static int read_state(struct tracee *t, struct borrowed_thread *borrowed, struct
 				      : err_set(err, EIO,
 						"cannot save the vector registers of thread %d: %s",
 						(int)tid, strerror(errno));
-	borrowed->n_xstate = vector.iov_len;
+	borrowed->n_vectors = vector.iov_len;
 	save_rseq(t, borrowed);
 	return 0;
 }
@@ -272,8 +274,8 @@ static int put_frame(struct tracee *t, struct borrowed_thread *borrowed, struct 
 {
 	uint8_t bytes[SIGFRAME_MAX];
 	struct user_regs_struct regs = regs_alone(t, borrowed);
-	size_t n = sigframe_build(bytes, borrowed->frame, &regs, borrowed->mask, borrowed->xstate,
-				  borrowed->n_xstate);
+	size_t n = sigframe_build(bytes, borrowed->frame, &regs, borrowed->mask, borrowed->vectors,
+				  borrowed->n_vectors);
 	int r;
 
 	vec_reserve(&borrowed->before, TRACEE_SCRATCH + n);
@@ -315,7 +317,7 @@ static int take_thread(struct tracee *t, struct thread *th, int64_t call, struct
 	borrowed->called = false;
 	r = t->dead ? tracee_died(t, err) : read_state(t, borrowed, err);
 	if (r == 0)
-		r = choose_addresses(t, SIGFRAME_CONTEXT + borrowed->n_xstate + 4, err);
+		r = choose_addresses(t, SIGFRAME_CONTEXT + borrowed->n_vectors + SIGFRAME_END, err);
 	if (r == 0)
 		r = put_frame(t, borrowed, err);
 	if (r == 0)
@@ -357,7 +359,7 @@ int borrow_from_call(struct tracee *t, struct thread *th, struct err *err)
  * reached, since only there does the kernel decide about restarts from the registers. */
 static int put_state(struct tracee *t, struct borrowed_thread *borrowed, struct err *err)
 {
-	struct iovec vector = { borrowed->xstate, borrowed->n_xstate };
+	struct iovec vector = { borrowed->vectors, borrowed->n_vectors };
 	struct thread *th = borrowed->th;
 	struct err ignored;
 

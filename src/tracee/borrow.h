@@ -31,9 +31,9 @@ struct borrowed_thread {
 	uint64_t rseq_at, rseq_cs;
 	bool others;               /* calls that a dead tracer began still run */
 	bool called;               /* a function was called: vector registers may have changed */
-	size_t n_xstate;
+	size_t n_vectors;
 	VEC(uint8_t) before;       /* the bytes from `scratch` on, to be written back */
-	uint8_t xstate[SIGFRAME_XSTATE_MAX];
+	uint8_t vectors[SIGFRAME_VECTORS_MAX];
 };
 
 /* Borrows a thread, if none is borrowed yet. Returns 0, or -errno and *err. */

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "arch/page.h"
 #include "tracee/internal.h"
 #include "tracee/proc_maps.h"
 
@@ -42,8 +43,8 @@ uint64_t code_find(struct tracee *t, bool vdso, const void *bytes, size_t n)
 	uint64_t found = 0;
 
 	while (f && !found && proc_maps_next(f, &map))
-		/* Not the kernel's half of the address space (vsyscall). */
-		if (map.exec && !(map.start >> 47) && (strcmp(map.path, "[vdso]") == 0) == vdso)
+		/* Not the kernel's own ([vsyscall]). */
+		if (map.exec && map.start < ARCH_ADDRESS_END && (strcmp(map.path, "[vdso]") == 0) == vdso)
 			found = search_range(t, map.start, map.end, bytes, n);
 	if (f)
 		fclose(f);

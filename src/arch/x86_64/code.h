@@ -9,7 +9,7 @@
 #define CODE_CALL_BYTES 5u
 #define CODE_LOADS_STACK_BYTES 3u
 #define CODE_PLT_READ 16u
-#define CODE_LANDING_MAX 4u
+#define CODE_LANDING_BYTES 4u
 
 /* The nop that include/brace/event.h leaves. */
 #define CODE_EVENT_NOP { 0x0f, 0x1f, 0x44, 0x00, 0x00 }
@@ -59,6 +59,13 @@ static inline int code_short_jump(uint64_t from, uint64_t to, uint8_t *out)
 	out[0] = CODE_OP_SHORT_JUMP;
 	out[1] = (uint8_t)distance;
 	return 0;
+}
+
+static inline struct code_reach code_short_reach(uint64_t from)
+{
+	uint64_t end = from + CODE_SHORT_JUMP_BYTES;
+
+	return (struct code_reach){ end + (uint64_t)INT8_MIN, end + INT8_MAX };
 }
 
 static inline bool code_is_jump(const uint8_t *p, uint64_t at, uint64_t *to)

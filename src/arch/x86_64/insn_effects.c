@@ -9,6 +9,8 @@
 
 #include <Zydis/Decoder.h>
 
+#include "arch/code.h"
+
 /* Register numbers and rex bits, as instructions encode them. */
 #define RSP 4
 #define RBP 5
@@ -127,6 +129,17 @@ size_t insn_nop(const uint8_t *p, size_t n)
 	if (n - at < 3 || p[at] != 0x0f || p[at + 1] != 0x1f || !insn_decode(p, n, 0, &in))
 		return 0;
 	return in.len;
+}
+
+/* A short jump over 9 bytes of nop. */
+bool insn_is_xray_sled(const uint8_t *p, size_t n)
+{
+	uint64_t to;
+
+	return n >= INSN_XRAY_SLED_BYTES && code_is_short_jump(p, 0, &to) &&
+	       to == INSN_XRAY_SLED_BYTES &&
+	       insn_nop(p + CODE_SHORT_JUMP_BYTES, n - CODE_SHORT_JUMP_BYTES) ==
+		       INSN_XRAY_SLED_BYTES - CODE_SHORT_JUMP_BYTES;
 }
 
 /* --- the stack pointer ---------------------------------------------------------------- */
@@ -272,7 +285,7 @@ bool insn_stack(const uint8_t *p, const struct insn *in, int64_t *delta)
 	}
 }
 
-bool insn_loads_rsp(const uint8_t *p, const struct insn *in, int64_t *offset)
+bool insn_loads_by_sp(const uint8_t *p, const struct insn *in, int64_t *offset)
 {
 	bool load = in->opcode == 0x8b && (in->rex & REX_W);
 	bool push = in->opcode == 0xff && reg_of(in) == 6;
@@ -280,7 +293,7 @@ bool insn_loads_rsp(const uint8_t *p, const struct insn *in, int64_t *offset)
 	return in->map == MAP_ONE && (load || push) && rsp_operand(p, in, offset);
 }
 
-bool insn_loads_rbp(const uint8_t *p, const struct insn *in, int64_t *offset)
+bool insn_loads_by_fp(const uint8_t *p, const struct insn *in, int64_t *offset)
 {
 	int32_t wide;
 

@@ -67,11 +67,11 @@ static size_t put_xstate(uint8_t *to, const uint8_t *xstate, size_t n)
 	/* The feature mask that the kernel shows debuggers there. */
 	memcpy(&sw.features, xstate + XSTATE_SW, sizeof(sw.features));
 	sw.bytes = (uint32_t)n;
-	sw.extended = (uint32_t)n + 4;
+	sw.extended = (uint32_t)n + SIGFRAME_END;
 	memset(to + XSTATE_SW, 0, XSTATE_HEADER - XSTATE_SW);
 	memcpy(to + XSTATE_SW, &sw, sizeof(sw));
 	memcpy(to + n, &magic2, sizeof(magic2));
-	return n + 4;
+	return n + SIGFRAME_END;
 }
 
 bool sigframe_is_mark(uint64_t word)
@@ -80,7 +80,7 @@ bool sigframe_is_mark(uint64_t word)
 }
 
 size_t sigframe_build(uint8_t to[SIGFRAME_MAX], uint64_t at, const struct user_regs_struct *regs,
-		      uint64_t mask, const uint8_t *xstate, size_t n)
+		      uint64_t mask, const uint8_t *vectors, size_t n)
 {
 	const struct user_regs_struct *r = regs;
 	const greg_t gregs[NGREG] = {
@@ -104,7 +104,7 @@ size_t sigframe_build(uint8_t to[SIGFRAME_MAX], uint64_t at, const struct user_r
 		[REG_CSGSFS] = (greg_t)((r->cs & 0xffff) | r->ss << 48),
 	};
 	ucontext_t uc = { .uc_flags = FLAGS, .uc_stack.ss_flags = ALT_STACK_AS_IT_IS };
-	size_t bytes = put_xstate(to + SIGFRAME_CONTEXT, xstate, n);
+	size_t bytes = put_xstate(to + SIGFRAME_CONTEXT, vectors, n);
 
 	memcpy(uc.uc_mcontext.gregs, gregs, sizeof(gregs));
 	uc.uc_mcontext.fpregs = bytes ? (void *)(uintptr_t)(at + SIGFRAME_CONTEXT) : NULL;
