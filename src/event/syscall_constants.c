@@ -34,6 +34,7 @@
 #include <sys/xattr.h>
 #include <time.h>
 
+#include "arch/open_flags.h"
 #include "event/syscall_names.h"
 
 #define N(constant) { (uint32_t)(constant), #constant }
@@ -111,7 +112,7 @@ static const struct syscall_name notify_opens[] = {
 	N(FAN_ENABLE_AUDIT), N(FAN_REPORT_PIDFD), N(FAN_REPORT_TID), N(FAN_REPORT_FID),
 	N(FAN_REPORT_DIR_FID), N(FAN_REPORT_NAME), N(FAN_REPORT_TARGET_FID), END };
 static const struct syscall_name notify_files[] = {
-	N(O_APPEND), N(O_NONBLOCK), N(O_SYNC), N(O_DSYNC), { SYSCALL_LARGE_FILE, "O_LARGEFILE" },
+	N(O_APPEND), N(O_NONBLOCK), N(O_SYNC), N(O_DSYNC), { OPEN_LARGE_FILE, "O_LARGEFILE" },
 	N(O_NOATIME), N(O_CLOEXEC), END };
 static const struct syscall_name notify_marks[] = {
 	N(FAN_MARK_ADD), N(FAN_MARK_REMOVE), N(FAN_MARK_DONT_FOLLOW), N(FAN_MARK_ONLYDIR),

@@ -38,6 +38,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "arch/open_flags.h"
 #include "event/syscall_copies.h"
 
 #define N(constant) { (uint32_t)(constant), #constant }
@@ -49,7 +50,7 @@ static const struct syscall_name access_modes[] = {
 /* Names of several bits come before those of their parts. */
 static const struct syscall_name opened[] = {
 	N(O_CREAT), N(O_EXCL), N(O_NOCTTY), N(O_TRUNC), N(O_APPEND), N(O_NONBLOCK), N(O_SYNC),
-	N(O_DSYNC), N(O_ASYNC), N(O_DIRECT), { SYSCALL_LARGE_FILE, "O_LARGEFILE" },
+	N(O_DSYNC), N(O_ASYNC), N(O_DIRECT), { OPEN_LARGE_FILE, "O_LARGEFILE" },
 	N(O_NOFOLLOW), N(O_NOATIME), N(O_CLOEXEC), N(O_PATH), N(O_TMPFILE), N(O_DIRECTORY), END };
 static const struct syscall_name descriptors[] = { N(O_CLOEXEC), N(O_NONBLOCK), N(O_DIRECT), END };
 static const struct syscall_name permissions[] = { N(F_OK), N(R_OK), N(W_OK), N(X_OK), END };
@@ -106,9 +107,13 @@ static const struct syscall_name protections[] = {
 static const struct syscall_name map_types[] = {
 	N(MAP_SHARED), N(MAP_PRIVATE), N(MAP_SHARED_VALIDATE), END };
 static const struct syscall_name map_flags[] = {
-	N(MAP_FIXED), N(MAP_ANONYMOUS), N(MAP_GROWSDOWN), N(MAP_DENYWRITE), N(MAP_EXECUTABLE),
-	N(MAP_LOCKED), N(MAP_NORESERVE), N(MAP_POPULATE), N(MAP_NONBLOCK), N(MAP_STACK),
-	N(MAP_HUGETLB), N(MAP_FIXED_NOREPLACE), END };
+	N(MAP_FIXED), N(MAP_ANONYMOUS),
+#ifdef MAP_32BIT /* some machines have none */
+	N(MAP_32BIT),
+#endif
+	N(MAP_GROWSDOWN), N(MAP_DENYWRITE), N(MAP_EXECUTABLE), N(MAP_LOCKED), N(MAP_NORESERVE),
+	N(MAP_POPULATE), N(MAP_NONBLOCK), N(MAP_STACK), N(MAP_HUGETLB), N(MAP_SYNC),
+	N(MAP_FIXED_NOREPLACE), END };
 static const struct syscall_name remaps[] = { N(MREMAP_MAYMOVE), N(MREMAP_FIXED), END };
 static const struct syscall_name syncs[] = { N(MS_ASYNC), N(MS_INVALIDATE), N(MS_SYNC), END };
 static const struct syscall_name advices[] = {

@@ -8,9 +8,6 @@
 
 #include "event/syscalls.h"
 
-/* O_LARGEFILE, for which the C library has 0 where all files may be large. */
-#define SYSCALL_LARGE_FILE 0x8000u
-
 struct syscall_name { uint32_t value; const char *name; };
 
 /* An argument that is shown by names: one of `symbols` in the bits `low`, and `flags` in the

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/open_flags.h"
 #include "base/mem.h"
 #include "event/syscall_copies.h"
 #include "event/syscall_names.h"
@@ -189,7 +190,7 @@ static const struct { unsigned bit; const char *name; } open_flags[] = {
 	{ O_WRONLY, "O_WRONLY" }, { O_RDWR, "O_RDWR" }, { O_CREAT, "O_CREAT" },
 	{ O_EXCL, "O_EXCL" }, { O_NOCTTY, "O_NOCTTY" }, { O_TRUNC, "O_TRUNC" },
 	{ O_APPEND, "O_APPEND" }, { O_NONBLOCK, "O_NONBLOCK" }, { O_DSYNC, "O_DSYNC" },
-	{ O_DIRECT, "O_DIRECT" }, { SYSCALL_LARGE_FILE, "O_LARGEFILE" },
+	{ O_DIRECT, "O_DIRECT" }, { OPEN_LARGE_FILE, "O_LARGEFILE" },
 	{ O_DIRECTORY, "O_DIRECTORY" }, { O_NOFOLLOW, "O_NOFOLLOW" },
 	{ O_NOATIME, "O_NOATIME" }, { O_CLOEXEC, "O_CLOEXEC" },
 };

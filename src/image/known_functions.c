@@ -1,29 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /* Names and types are those of POSIX's manual pages. The list has what people trace and count by;
  * any other function's arguments are the registers, arg1 to arg6. Asked while a process is planned
- * (arguments.c) and for questions of histograms (ui/), on any thread. No state. Nothing fails. */
+ * (arguments.c) and for questions of histograms (ui/), on any thread. pthread_once() makes the
+ * texts, which stay. Nothing fails. */
 #include "image/known_functions.h"
 
+#include <pthread.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/path.h"
+#include "event/syscall_names.h"
 
-/* Numbers that have names (docs/arguments.md): Linux's on x86-64, in decimal digits. A name of
- * several bits stands before those that have a part of them. */
-#define OPENS                                                                                \
-	"E4{O_RDONLY:0;O_WRONLY:1;O_RDWR:2;O_CREAT:64;O_EXCL:128;O_NOCTTY:256;O_TRUNC:512;"  \
-	"O_APPEND:1024;O_NONBLOCK:2048;O_SYNC:1052672;O_DSYNC:4096;O_ASYNC:8192;"            \
-	"O_DIRECT:16384;O_LARGEFILE:32768;O_TMPFILE:4259840;O_DIRECTORY:65536;"              \
-	"O_NOFOLLOW:131072;O_NOATIME:262144;O_CLOEXEC:524288;O_PATH:2097152;}"
-#define PROTECTS "e4{PROT_NONE:0;PROT_READ:1;PROT_WRITE:2;PROT_EXEC:4;}"
-#define MAPS                                                                                 \
-	"E4{MAP_SHARED:1;MAP_PRIVATE:2;MAP_SHARED_VALIDATE:3;MAP_FIXED:16;MAP_ANONYMOUS:32;" \
-	"MAP_32BIT:64;MAP_GROWSDOWN:256;MAP_DENYWRITE:2048;MAP_EXECUTABLE:4096;"             \
-	"MAP_LOCKED:8192;MAP_NORESERVE:16384;MAP_POPULATE:32768;MAP_NONBLOCK:65536;"         \
-	"MAP_STACK:131072;MAP_HUGETLB:262144;MAP_SYNC:524288;MAP_FIXED_NOREPLACE:1048576;}"
-#define SEEKS "e4{SEEK_SET:0;SEEK_CUR:1;SEEK_END:2;SEEK_DATA:3;SEEK_HOLE:4;}"
-#define ACCESSES "e4{F_OK:0;R_OK:4;W_OK:2;X_OK:1;}"
+/* Arguments of constants (docs/arguments.md) have those of a system call's, which the system's
+ * headers tell: {CALL ARGUMENT} stands for the names and numbers. */
+#define OPENS "E4{open flags}"
+#define PROTECTS "e4{mmap prot}"
+#define MAPS "E4{mmap flags}"
+#define SEEKS "e4{lseek whence}"
+#define ACCESSES "e4{access mode}"
 
 static const struct { const char *name, *prototype; } known[] = {
 	{ "malloc", "p(size=u8)" },
@@ -119,13 +117,56 @@ static const struct { const char *name, *prototype; } known[] = {
 	{ "pthread_mutex_unlock", "d4(mutex=p)" },
 };
 
+#define KNOWN (sizeof(known) / sizeof(*known))
+
+/* By index of `known`: the prototype with the names and numbers. */
+static char *prototypes[KNOWN];
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void write_names(const struct syscall_name *names, FILE *f)
+{
+	for (; names && names->name; names++)
+		fprintf(f, "%s:%u;", names->name, names->value);
+}
+
+/* Returns the characters of the name of both, "CALL ARGUMENT". */
+static size_t write_constants(const char *both, FILE *f)
+{
+	size_t n = strcspn(both, "}"), n_call = strcspn(both, " ");
+	char *call = mem_strndup(both, n_call);
+	char *argument = mem_strndup(both + n_call + 1, n - n_call - 1);
+	const struct syscall_named *named = syscall_named(call, argument);
+
+	write_names(named->symbols, f);
+	write_names(named->flags, f);
+	free(call);
+	free(argument);
+	return n;
+}
+
+static void make_prototypes(void)
+{
+	for (size_t i = 0; i < KNOWN; i++) {
+		size_t n;
+		FILE *f = mem_stream(&prototypes[i], &n);
+
+		for (const char *p = known[i].prototype; *p; p++) {
+			fputc(*p, f);
+			if (*p == '{')
+				p += write_constants(p + 1, f);
+		}
+		mem_stream_close(f, &prototypes[i]);
+	}
+}
+
 /* Knows libc's alone: another library may have functions of these names with other parameters. */
 const char *known_functions_prototype(const char *path, const char *name)
 {
 	if (path && strncmp(path_file_name(path), "libc.so", strlen("libc.so")) != 0)
 		return NULL;
-	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)
+	pthread_once(&once, make_prototypes);
+	for (size_t i = 0; i < KNOWN; i++)
 		if (!strcmp(known[i].name, name))
-			return known[i].prototype;
+			return prototypes[i];
 	return NULL;
 }
