@@ -12,6 +12,7 @@
 #include "agent/live.h"
 #include "agent/site.h"
 #include "agent/state.h"
+#include "arch/entry.h"
 #include "arch/page.h"
 #include "arch/probe_regs.h"
 #include "arch/signal_frame.h"
@@ -126,10 +127,10 @@ static void skip_handler(const struct arguments_regs *regs)
 	static const uint8_t numbers[] = PROBE_CALLED_WITH;
 	uint64_t sp = regs->at[PROBE_SP], ret;
 
-	if (regs->at[numbers[2]] != sp + 8 ||
-	    regs->at[numbers[1]] != sp + 8 + SIGNAL_CONTEXT_BYTES)
+	if (regs->at[numbers[2]] != sp + SIGNAL_CONTEXT_AT ||
+	    regs->at[numbers[1]] != sp + SIGNAL_INFO_AT)
 		return;
-	ret = *(const uint64_t *)sp;
+	ret = entry_return(sp);
 	if (site_is_of_handler(ret))
 		faults_enter(sp, ret);
 }

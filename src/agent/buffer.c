@@ -21,6 +21,7 @@
 #include "agent/thread.h"
 #include "agent/unblocked.h"
 #include "agent/user.h"
+#include "arch/entry.h"
 #include "arch/kept_words.h"
 #include "shared/points.h"
 
@@ -338,7 +339,7 @@ static bool is_done_with(struct agent_tls *t, const uint64_t *words, unsigned n,
  * in thread-local memory. */
 static struct agent_tls *block_of(uint64_t word, uint64_t sp, uint64_t *at)
 {
-	bool lent = lend_look(sp && record_is_exit(word) ? sp - 8 : sp);
+	bool lent = lend_look(sp && record_is_exit(word) ? entry_before(sp) : sp);
 	struct agent_tls *t = agent_tls_block();
 
 	if (lent && *at < LOWEST_BUFFER) {

@@ -32,14 +32,13 @@ void buffer_check_user(void);
 #define UNRESERVED (~UINT64_C(0)) /* `at` of a record without a slot */
 /* The slow path of one record: it found no room, or its thread runs on another CPU than before. at:
  * its slot, which is past the end, or UNRESERVED. sp: the stack pointer of the trampoline or stub,
- * 0 = C code. The record is written, or counted as lost. */
+ * by which words are kept (arch/kept_words.h); 0 = C code. The record is written, or is lost. */
 void agent_record(uint64_t word, uint64_t at, uint64_t sp);
-/* agent_record() for a record with one word of payload, of a trampoline, which has `at` in
- * -40(sp). */
+/* agent_record() for a record with one word of payload, of a trampoline, which keeps `at`. */
 void agent_record2(uint64_t word, uint64_t payload, uint64_t sp);
-/* agent_record() for a stub's exit with a value, which the stub keeps in -16(sp). */
+/* agent_record() for a stub's exit with a value, which the stub keeps. */
 void agent_record_valued(uint64_t word, uint64_t at, uint64_t sp);
-/* agent_record_valued() for a floating-point number, which the exit code keeps in -40(sp). */
+/* agent_record_valued() for a floating-point number, which the exit code keeps. */
 void agent_record_float(uint64_t word, uint64_t at, uint64_t sp);
 /* The fast path of a one-word record in C: one unlocked xadd. */
 void buffer_write(struct agent_tls *t, uint64_t word);

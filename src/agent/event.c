@@ -14,6 +14,7 @@
 #include "agent/scope.h"
 #include "agent/sys.h"
 #include "agent/unblocked.h"
+#include "arch/entry.h"
 #include "arch/page.h"
 #include "shared/event.h"
 #include "shared/stack.h"
@@ -180,7 +181,7 @@ static inline void write_event(const struct event_state *state, void *record, ui
 	if (filter_bytes && !event_passes(&b->filter, filter_bytes, b->event, record, bytes))
 		return;
 	if (regs)
-		stack_copy_write(b->event, regs, regs->sp - 8, true);
+		stack_copy_write(b->event, regs, entry_before(regs->sp), true);
 	words[0] = record_word(agent_tsc(), record_event_id(n - 1, RECORD_EVENT_TRACE + b->event),
 			       RECORD_EVENT);
 	buffer_write_event(tls_block(), words, n);

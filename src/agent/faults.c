@@ -20,7 +20,9 @@
 #include "agent/mappings.h"
 #include "agent/needs.h"
 #include "agent/sys.h"
+#include "arch/entry.h"
 #include "arch/inside.h"
+#include "arch/kept_words.h"
 #include "arch/signal_frame.h"
 #include "arch/trampoline_faults.h"
 #include "shared/unwind_rule.h"
@@ -37,7 +39,8 @@ bool faults_is_frame(uint64_t sp)
 {
 	const uint64_t *slot = (const uint64_t *)sp;
 
-	return slot[-2] == sp + 8 && slot[-19] == sp + 8 + SIGNAL_CONTEXT_BYTES;
+	return slot[KEPT_HANDLER_CONTEXT] == sp + SIGNAL_CONTEXT_AT &&
+	       slot[KEPT_HANDLER_INFO] == sp + SIGNAL_INFO_AT;
 }
 
 /* True if the kernel itself sent the signal, for an instruction (code > 0), and not a process. */
@@ -138,8 +141,8 @@ static bool put_before_entry(uint64_t *context, int32_t signal)
 
 uint64_t faults_enter(uint64_t sp, uint64_t ret)
 {
-	const struct fault_info *info = (const struct fault_info *)(sp + 8 + SIGNAL_CONTEXT_BYTES);
-	uint64_t *context = (uint64_t *)(sp + 8), offset;
+	const struct fault_info *info = (const struct fault_info *)(sp + SIGNAL_INFO_AT);
+	uint64_t *context = (uint64_t *)(sp + SIGNAL_CONTEXT_AT), offset;
 	struct found_trampoline f;
 
 	if (!is_fault(info) || put_before_entry(context, info->number) ||
@@ -149,7 +152,7 @@ uint64_t faults_enter(uint64_t sp, uint64_t ret)
 	if (offset > f.layout->plain || offset >= f.layout->len || inside_has_shadow_stack())
 		return ret;
 	context[UCONTEXT_PC] = f.code + (uint64_t)(int64_t)f.layout->from + offset;
-	*(uint64_t *)sp = (uint64_t)agent_fault_landing;
+	entry_set_return(sp, (uint64_t)agent_fault_landing);
 	return (uint64_t)agent_fault_landing;
 }
 

@@ -12,6 +12,7 @@
 #include "agent/site.h"
 #include "agent/state.h"
 #include "agent/sys.h"
+#include "arch/entry.h"
 #include "arch/inside.h"
 #include "arch/kept_words.h"
 #include "arch/trampoline_faults.h"
@@ -76,7 +77,7 @@ static bool tells_where(struct agent_tls *t, uint64_t word, uint64_t sp)
 			t->inner_sp = 0;
 		return false;
 	}
-	if (!is_entry(word) || !is_inner_call(t, *(const uint64_t *)(sp - 8)))
+	if (!is_entry(word) || !is_inner_call(t, entry_return(entry_before(sp))))
 		return true;
 	if (record_kind(word) == RECORD_ENTRY ||
 	    (record_kind(word) == RECORD_EVENT && record_type(word) == RECORD_EVENT_HANDLER))
@@ -87,7 +88,7 @@ static bool tells_where(struct agent_tls *t, uint64_t word, uint64_t sp)
 /* Returns the caller's stack pointer, outside of the call. */
 static uint64_t outer_sp(uint64_t word, uint64_t sp)
 {
-	return is_entry(word) ? sp + 8 : sp;
+	return is_entry(word) ? entry_outer_sp(sp) : sp;
 }
 
 static uint64_t site_of(uint64_t ret)
@@ -100,7 +101,8 @@ static uint64_t site_of(uint64_t ret)
 static void put_at(struct agent_tls *t, uint64_t word, uint64_t sp)
 {
 	const uint64_t payload[2] = { sp,
-				      is_entry(word) ? site_of(*(const uint64_t *)(sp - 8)) : 0 };
+				      is_entry(word) ? site_of(entry_return(entry_before(sp)))
+						     : 0 };
 
 	buffer_put(t, payload, 2,
 		   record_word(agent_tsc(), record_event_id(2, RECORD_EVENT_AT), RECORD_EVENT));
@@ -186,7 +188,7 @@ static unsigned nonlocal_words(const struct nonlocal_info *about, const uint64_t
 		[NONLOCAL_BY_UNWINDING] = RECORD_SWITCH_UNWINDS,
 	};
 	enum nonlocal_kind kind = kind_of(about);
-	uint64_t now = agent_tsc(), outer = (uint64_t)sp + 8;
+	uint64_t now = agent_tsc(), outer = entry_outer_sp((uint64_t)sp);
 
 	if (kind == NONLOCAL_LENDING)
 		return 0;

@@ -8,10 +8,8 @@
 #include "agent/event.h"
 #include "agent/returned.h"
 #include "agent/site.h"
+#include "arch/kept_words.h"
 #include "arch/returned_regs.h"
-
-/* Registers below the caller's stack pointer, in words. */
-enum { KEPT_RAX = -2, KEPT_RDX = -3, KEPT_FLOAT = -5 };
 
 /* Where a returned string lies; bytes: at most RETURNED_TEXT. */
 struct text_range { uint64_t at, bytes; };
@@ -21,9 +19,9 @@ static bool find_text(struct text_range *p, enum memory_returned returned, const
 {
 	uint64_t object[2]; /* of a std::string: its characters' address, and how many there are */
 
-	*p = (struct text_range){ kept[KEPT_RAX], RETURNED_TEXT };
+	*p = (struct text_range){ kept[KEPT_RESULT], RETURNED_TEXT };
 	if (returned == RETURNED_VIEW)
-		*p = (struct text_range){ kept[KEPT_RDX], kept[KEPT_RAX] };
+		*p = (struct text_range){ kept[KEPT_SECOND], kept[KEPT_RESULT] };
 	if (returned == RETURNED_OBJECT) {
 		if (probe_read_anywhere(p->at, object, sizeof(object)) != sizeof(object))
 			return false;
@@ -57,17 +55,17 @@ static uint64_t copy_text(uint8_t *to, enum memory_returned returned, const uint
 _Static_assert(sizeof(struct prototype_registers) == RETURNED_BLOCK &&
 		       RETURNED_BLOCK < RETURNED_TEXT, "a record has room for them");
 
-/* Copies the registers, or the memory at rax, of which the type alone knows how much is the
- * value's. Returns its bytes and 1; 0: it cannot be read. */
+/* Copies the registers, or the memory that the value points to, of which the type alone knows how
+ * much is the value's. Returns its bytes and 1; 0: it cannot be read. */
 static uint64_t copy_block(uint64_t *to, enum memory_returned returned, const uint64_t *kept)
 {
 	uint32_t read = RETURNED_BLOCK;
 
 	if (returned == RETURNED_REGISTERS)
-		returned_regs_read((struct prototype_registers *)to, kept[KEPT_RAX],
-				   kept[KEPT_RDX]);
+		returned_regs_read((struct prototype_registers *)to, kept[KEPT_RESULT],
+				   kept[KEPT_SECOND]);
 	else
-		read = probe_read_anywhere(kept[KEPT_RAX], to, RETURNED_BLOCK);
+		read = probe_read_anywhere(kept[KEPT_RESULT], to, RETURNED_BLOCK);
 	for (uint32_t i = read; i < RETURNED_BLOCK; i++)
 		((volatile uint8_t *)to)[i] = 0;
 	return read ? read + 1 : 0;
@@ -93,7 +91,7 @@ unsigned returned_words(uint64_t words[RETURNED_WORDS], uint64_t now, uint32_t s
 		words[0] = record_word(now, site | RECORD_EXIT_VALUE |
 				       (returned == RETURNED_FLOAT ? RECORD_EXIT_FLOAT : 0),
 				       RECORD_EXIT);
-		words[1] = kept[returned == RETURNED_FLOAT ? KEPT_FLOAT : KEPT_RAX];
+		words[1] = kept[returned == RETURNED_FLOAT ? KEPT_FLOAT : KEPT_RESULT];
 		return 2;
 	}
 	words[RETURNED_WORDS - 1] = 0; /* padding must not show the stack */
@@ -102,7 +100,7 @@ unsigned returned_words(uint64_t words[RETURNED_WORDS], uint64_t now, uint32_t s
 	n = text ? (unsigned)((text - 1 + 7) / 8) : 0;
 	words[0] = record_word(now, record_event_id(2 + n, RECORD_EVENT_EXIT), RECORD_EVENT);
 	words[1] = site | flag | text << 32;
-	words[2] = kept[KEPT_RAX];
+	words[2] = kept[KEPT_RESULT];
 	return 3 + n;
 }
 

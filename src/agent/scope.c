@@ -11,6 +11,7 @@
 #include "agent/live.h"
 #include "agent/site.h"
 #include "agent/stacks.h"
+#include "arch/entry.h"
 
 /* Whether the call is over: its place lies below the stack pointer, or, right at it, something else
  * stands there than the stub of a call that is followed. */
@@ -18,7 +19,7 @@ static bool is_over(const struct call_state *call, uint64_t sp)
 {
 	if (call->sp != sp)
 		return call->sp < sp;
-	return call->function != LIVE_UNFOLLOWED && !site_is_in_arena(*(const uint64_t *)sp);
+	return call->function != LIVE_UNFOLLOWED && !site_is_in_arena(entry_return(sp));
 }
 
 /* Whether one of the scopes reaches from a call that is open down to here. */

@@ -15,6 +15,8 @@
 #include "agent/site.h"
 #include "agent/stacks.h"
 #include "agent/state.h"
+#include "arch/entry.h"
+#include "arch/kept_words.h"
 #include "arch/page.h"
 
 /* Bits of agent_tls.known: the thread may have left its stack; the next record has to tell where it
@@ -106,10 +108,10 @@ static bool is_handler(uint64_t sp, uint64_t ret)
  * come in between. */
 static void write_entry(struct agent_tls *t, uint64_t sp, uint64_t tsc, uint32_t id, uint64_t stub)
 {
-	bool handler = is_handler(sp, *(const uint64_t *)sp);
+	bool handler = is_handler(sp, entry_return(sp));
 	const uint64_t words[5] = {
 		record_word(tsc, record_event_id(2, RECORD_EVENT_AT), RECORD_EVENT),
-		sp + 8,
+		entry_outer_sp(sp),
 		(stub - (uint64_t)agent.arena) / SITE_STUB_BYTES,
 		handler ? record_word(tsc, record_event_id(1, RECORD_EVENT_HANDLER), RECORD_EVENT)
 			: record_word(tsc, id, RECORD_ENTRY),
@@ -140,7 +142,7 @@ static bool read_above(uint64_t from, uint64_t sp, bool innermost, uint64_t *wor
 {
 	if ((from ^ sp) >= ARCH_PAGE)
 		return ((innermost && from - sp < ARCH_PAGE) ||
-			is_handler(sp, *(const uint64_t *)sp)) &&
+			is_handler(sp, entry_return(sp))) &&
 		       probe_read_kernel(from, word, sizeof(*word)) == sizeof(*word);
 	*word = *(const uint64_t *)from;
 	return true;
@@ -178,8 +180,8 @@ static void enter_unfollowed(struct agent_tls *t, struct live_calls l, uint64_t 
 		record_word(tsc, record_event_id(1, RECORD_EVENT_ENTRY_ONLY), RECORD_EVENT), id
 	};
 
-	if ((m->max_depth || m->graph_functions || scopes) && *(const uint64_t *)sp >= LOWEST_CODE)
-		live_push(t, l, sp, *(const uint64_t *)sp, LIVE_UNFOLLOWED, scopes);
+	if ((m->max_depth || m->graph_functions || scopes) && entry_return(sp) >= LOWEST_CODE)
+		live_push(t, l, sp, entry_return(sp), LIVE_UNFOLLOWED, scopes);
 	if (!m->thresh_ticks)
 		buffer_write_words(t, words, 2, 0);
 }
@@ -209,7 +211,9 @@ static void record_for_function(uint64_t ret, uint32_t id)
  * scope. */
 static uint32_t scope_word(uint64_t sp, uint32_t id_word)
 {
-	return id_word & STATE_SCOPE ? ((const uint32_t *)((const uint64_t *)sp)[-4])[-1] : 0;
+	const uint64_t *kept = (const uint64_t *)sp;
+
+	return id_word & STATE_SCOPE ? ((const uint32_t *)kept[KEPT_SCOPE])[-1] : 0;
 }
 
 /* A tail call opens its scopes in the call that it continues, whose exit is its own. */
@@ -231,7 +235,7 @@ static uint64_t enter_silent(struct agent_tls *t, struct live_calls l, uint64_t 
 			     uint32_t id_word, uint32_t scope)
 {
 	uint8_t opens = (uint8_t)scope;
-	uint64_t ret = *(const uint64_t *)sp, stub;
+	uint64_t ret = entry_return(sp), stub;
 
 	if (!opens && !l.top->open)
 		return 0;
@@ -245,8 +249,8 @@ uint64_t agent_state_entry(uint64_t sp, uint32_t id_word)
 {
 	uint32_t scope = scope_word(sp, id_word);
 	struct agent_tls *t = block_at(sp);
-	uint64_t ret = is_handler(sp, *(uint64_t *)sp) ? faults_enter(sp, *(uint64_t *)sp)
-						       : *(uint64_t *)sp,
+	uint64_t ret = is_handler(sp, entry_return(sp)) ? faults_enter(sp, entry_return(sp))
+							: entry_return(sp),
 		 tsc;
 	uint32_t id = record_id(id_word);
 	struct live_calls l;
@@ -271,7 +275,8 @@ uint64_t agent_state_entry(uint64_t sp, uint32_t id_word)
 	if (scope & SCOPE_SILENT || !call_is_recorded(l, id_word))
 		return id_word & STATE_SCOPE ? enter_silent(t, l, sp, id_word, scope) : 0;
 	if (must_tell(t))
-		tell_where(t, sp + 8, ret, !l.top->depth && agent.settings.graph_functions);
+		tell_where(t, entry_outer_sp(sp), ret,
+			   !l.top->depth && agent.settings.graph_functions);
 	stub = id_word & STATE_ENTRY_ONLY ? 0 : (uint64_t)site_stub(ret);
 	tsc = agent_tsc();
 	if (!stub) {
@@ -297,7 +302,7 @@ bool state_is_inside(uint64_t sp)
 		return false;
 	/* The rest is agent_state_entry()'s view. A tail call is inside of what it continues. */
 	t = block_at(sp);
-	if (site_is_in_arena(*(const uint64_t *)sp))
+	if (site_is_in_arena(entry_return(sp)))
 		return true;
 	return stack_ready(t) && forget_returned(t, live_forget(t, sp + 1), sp).top->depth;
 }
@@ -319,7 +324,7 @@ static void write_span(uint64_t now, const struct call_state *call, uint64_t sit
 	const uint64_t payload[3] = {
 		record_span((uint32_t)call->function, call->depth,
 			    site | (number ? RECORD_EXIT_FLOAT : 0)),
-		call->tsc, ((const uint64_t *)sp)[number ? -5 : -2]
+		call->tsc, ((const uint64_t *)sp)[number ? KEPT_FLOAT : KEPT_RESULT]
 	};
 	unsigned n = agent.settings.values ? 3 : 2;
 
@@ -345,7 +350,7 @@ static void write_exit(struct agent_tls *t, uint64_t now, uint32_t site,
 }
 
 /* sp: the caller's stack pointer, after the return. The return address stood right below it, and
- * below that the stub left rax. */
+ * below that the stub left the value. */
 void agent_state_exit(uint64_t sp, uint32_t site)
 {
 	struct agent_tls *t;
@@ -357,14 +362,14 @@ void agent_state_exit(uint64_t sp, uint32_t site)
 		return; /* detached: a return that was under way */
 	limit = agent.settings.thresh_ticks;
 
-	t = block_at(sp - 8);
+	t = block_at(entry_before(sp));
 	if (!state_is_kept()) { /* called while another tracer was attached */
 		agent_record(record_word(now, site, RECORD_EXIT), UNRESERVED, sp);
 		return;
 	}
 	if (t->known & KNOWN_LEFT)
 		come_back(t, sp);
-	known = live_pop(t, sp - 8, &call);
+	known = live_pop(t, entry_before(sp), &call);
 	if ((known && call.function == LIVE_SILENT) ||
 	    agent.settings.graph_functions == MEMORY_NO_GRAPH)
 		return;
@@ -400,7 +405,7 @@ static void save_at(struct agent_tls *t, uint64_t sp)
 /* Follows a call that is not recorded: its return tells that the thread is on this stack again. */
 static uint64_t follow_unrecorded(struct agent_tls *t, const uint64_t *sp)
 {
-	uint64_t stub = (uint64_t)site_stub(*sp);
+	uint64_t stub = (uint64_t)site_stub(entry_return((uint64_t)sp));
 
 	return stub && live_push(t, live_forget(t, (uint64_t)sp + 1), (uint64_t)sp, 0, LIVE_SILENT,
 				 0)
@@ -433,13 +438,14 @@ void state_unwound(void)
 uint64_t agent_state_nonlocal(const uint64_t *sp, const struct nonlocal_info *about)
 {
 	struct agent_tls *t = agent_tls_block();
-	bool silent = about->id_word & NONLOCAL_SILENT, tail = site_is_in_arena(*sp);
+	bool silent = about->id_word & NONLOCAL_SILENT;
+	bool tail = site_is_in_arena(entry_return((uint64_t)sp));
 	bool followed, inside;
 	uint64_t stub = 0;
 
 	if (!stack_ready(t)) {
 		if (!silent) {
-			record_for_function(*sp, record_id(about->id_word));
+			record_for_function(entry_return((uint64_t)sp), record_id(about->id_word));
 			lose_call(t, about->id_word, tail);
 		}
 		return 0;
@@ -450,7 +456,8 @@ uint64_t agent_state_nonlocal(const uint64_t *sp, const struct nonlocal_info *ab
 	followed = tail || stub;
 	if (!agent.settings.thresh_ticks && (inside || stub || !agent.settings.graph_functions)) {
 		if (must_tell(t))
-			tell_where(t, (uint64_t)sp + 8, *sp, false);
+			tell_where(t, entry_outer_sp((uint64_t)sp),
+				   entry_return((uint64_t)sp), false);
 		nonlocal_tell(t, about, sp, followed);
 	}
 	if ((about->id_word >> NONLOCAL_SHIFT & NONLOCAL_MASK) == NONLOCAL_MARK)
@@ -464,7 +471,7 @@ uint64_t agent_state_nonlocal(const uint64_t *sp, const struct nonlocal_info *ab
 		stub = follow_unrecorded(t, sp);
 	/* Behind a PLT entry that was hooked the same way the calls are saved already. */
 	if (!tail || live_look(t).calls)
-		save_at(t, (uint64_t)sp + 8);
+		save_at(t, entry_outer_sp((uint64_t)sp));
 	else
 		t->known |= KNOWN_LEFT;
 	return stub;

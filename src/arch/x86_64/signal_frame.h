@@ -5,3 +5,5 @@
 #pragma once
 /* struct ucontext; arch/x86_64/sigframe.c compares it with libc's */
 #define SIGNAL_CONTEXT_BYTES 304
+#define SIGNAL_CONTEXT_AT 8
+#define SIGNAL_INFO_AT (SIGNAL_CONTEXT_AT + SIGNAL_CONTEXT_BYTES)
