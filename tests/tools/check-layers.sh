@@ -4,9 +4,10 @@
 # file of a folder that must not have it, and must be named by file, line and text.
 . "$(dirname "$0")/../run/lib.sh"
 : "${SOURCE:?is the folder of the sources}"
-mkdir -p "$T/tree/tools"
+mkdir -p "$T/tree/tools" "$T/tree/docs"
 cp "$SOURCE/ARCHITECTURE.md" "$T/tree/"
-cp "$SOURCE/tools/knows-machine" "$T/tree/tools/"
+cp "$SOURCE"/tools/{knows,meets}-machine "$T/tree/tools/"
+cp "$SOURCE/docs/seams.md" "$T/tree/docs/"
 cp -r "$SOURCE"/{src,include,bench,fuzz} "$T/tree/"
 
 layers() {
@@ -47,6 +48,42 @@ listed() { # a file on the list that knows it no more
 	! layers && grep -q '^# src/report/graph.c does not know the machine' "$T/said"
 	local r=$?
 	cp "$SOURCE/tools/knows-machine" "$T/tree/tools/"
+	return $r
+}
+
+# fault TEXT: the check fails, and says so
+fault() { ! layers && grep -qF "# $1" "$T/said"; }
+
+contract() { # LINE WHAT: in a header that all machines have
+	echo "$1" >>"$T/tree/src/arch/code.h"
+	fault "src/arch/code.h:$(grep -c '' "$T/tree/src/arch/code.h") knows the machine ($2)"
+	local r=$?
+	cp "$SOURCE/src/arch/code.h" "$T/tree/src/arch/"
+	return $r
+}
+
+met() { # a place that was written for one machine
+	plant '/* x86 keeps the order. */'
+	fault 'src/report/graph.c was written for one machine ("x86 keeps"): src/arch has that'
+	local r=$?
+	cp "$SOURCE/src/report/graph.c" "$PLANTED"
+	return $r
+}
+
+met_no_more() { # a row for a place that is not there
+	echo 'src/report/graph.c | never written' >>"$T/tree/tools/meets-machine"
+	fault 'src/report/graph.c has no "never written": take it off tools/meets-machine' &&
+		grep -qF '# docs/seams.md does not name src/report/graph.c' "$T/said"
+	local r=$?
+	cp "$SOURCE/tools/meets-machine" "$T/tree/tools/"
+	return $r
+}
+
+in_seams() { # a file of the table that is not met
+	sed -i 's/^| `hook\/sweep.c`/| `hook\/sweep.c`, `hook\/why.c`/' "$T/tree/docs/seams.md"
+	fault 'docs/seams.md names src/hook/why.c, which is not in tools/meets-machine'
+	local r=$?
+	cp "$SOURCE/docs/seams.md" "$T/tree/docs/"
 	return $r
 }
 
@@ -99,6 +136,14 @@ FORBIDDEN=(
 	'uint64_t first = sp[-6];' 'sp[-6'
 	'where addresses end'
 	'return at >= 1ull << 47;' '<< 47'
+	'the same by a shift to the right'
+	'return !(at >> 47);' '>> 47'
+	"a register's number by another name"
+	'return kept[KEPT_RAX];' KEPT_RAX
+	"a call's return address on the stack"
+	'return *(const uint64_t *)sp;' '*(const uint64_t *)sp'
+	"a caller's stack pointer"
+	'return (uint64_t)sp + 8;' 'sp + 8'
 )
 # Lines that are allowed.
 ALLOWED=(
@@ -124,5 +169,11 @@ check_that 'a header that programs take' outside_src include/brace/event.h
 check_that 'a measurement' outside_src bench/pair.c
 check_that 'a file that knows it and is not listed' unlisted
 check_that 'a file that is listed and knows it no more' listed
+check_that 'code for one machine in a header of all' contract 'enum { RAX };' RAX
+check_that 'a comment there that names an instruction' contract '/* int3 is none */' int3
+check_that 'a comment there that tells how far one reaches' contract '/* 2 GiB away */' '2 GiB'
+check_that 'a place that was written for one machine, in a file that is not listed' met
+check_that 'a listed place that is not there' met_no_more
+check_that 'a file that docs/seams.md names and that is not listed' in_seams
 check_that 'an include of a folder above' upward
 finish
