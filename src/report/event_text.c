@@ -12,6 +12,7 @@
 #include <string.h>
 #include <traceevent/event-parse.h>
 
+#include "arch/page.h"
 #include "base/mem.h"
 #include "base/vec.h"
 #include "event/print_names.h"
@@ -284,7 +285,7 @@ static void parse_event(struct event_texts *t, struct shown *s, const struct tra
 	/* Formats are anybody's: what is wrong with them is not for brace's standard error. */
 	tep_set_loglevel(TEP_LOG_NONE);
 	tep_set_long_size(s->tep, 8);
-	tep_set_page_size(s->tep, 4096);
+	tep_set_page_size(s->tep, (int)ARCH_PAGE);
 	tep_set_file_bigendian(s->tep, TEP_LITTLE_ENDIAN);
 	tep_set_local_bigendian(s->tep, TEP_LITTLE_ENDIAN);
 	if (tep_set_function_resolver(s->tep, function_of, t) < 0)
