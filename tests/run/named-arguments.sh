@@ -41,7 +41,7 @@ check_that "a program without debug information is built" test -x "$T/flags"
 words() {
 	/usr/bin/python3 -c 'import re, sys
 for line in sys.stdin:
-    if "flags.txt" not in line and "86016" not in line and "15000" not in line and "lseek(" not in line and "O_TMPFILE" not in line:
+    if not re.search(r"flags\.txt|\b86016\b|lseek\(|O_TMPFILE", line):
         continue
     call = re.search(r"\b(open|openat|mmap|mprotect|lseek|access)\(.*", line)
     if call:
