@@ -74,7 +74,7 @@ struct brace_info {
 	bool cut;                        /* it ends early */
 	uint64_t cut_bytes;              /* at its end, which could not be read */
 	uint64_t thresh_ns;              /* shorter calls were not recorded; 0: all were */
-	bool sleepless;                  /* durations leave out the time that threads slept */
+	bool exclude_sleep;              /* durations leave out the time that threads slept */
 	bool values;                     /* returned values were recorded */
 	bool timed, ended;               /* elapsed_ns is known; so are status and the CPU times */
 	uint32_t status;                 /* the program's, as waitpid() gives it */

@@ -47,7 +47,7 @@ def _record(name, /, **fields):
 
 _Info = _record('Info', host=_STR, kernel=_STR, cpu=_STR, command=_STR, version=_STR, tracer=_STR, cpus=_U32,
                 created_ns=_U64, begin=_U64, end=_U64, records=_U64, calls=_U64, lost=_U64, bytes=_U64, clock_hz=_U64,
-                cut=_c.c_bool, cut_bytes=_U64, thresh_ns=_U64, sleepless=_c.c_bool, values=_c.c_bool, timed=_c.c_bool,
+                cut=_c.c_bool, cut_bytes=_U64, thresh_ns=_U64, exclude_sleep=_c.c_bool, values=_c.c_bool, timed=_c.c_bool,
                 ended=_c.c_bool, status=_U32, elapsed_ns=_U64, user_ns=_U64, system_ns=_U64)
 _Setting = _record('Setting', file=_STR, text=_STR, chosen=_c.c_bool)
 _Process = _record('Process', pid=_U32, program=_STR, command=_STR, begin=_U64)

@@ -165,7 +165,7 @@ static void describe_trace(struct brace_trace *t)
 		.cpus = i->cpus, .created_ns = d.created_ns, .records = d.records,
 		.calls = d.calls, .lost = d.lost, .bytes = d.bytes, .clock_hz = i->clock.hz,
 		.cut = d.cut, .cut_bytes = d.cut_bytes, .thresh_ns = i->thresh_ns,
-		.sleepless = i->exclude_sleep, .values = i->values, .timed = i->run.timed,
+		.exclude_sleep = i->exclude_sleep, .values = i->values, .timed = i->run.timed,
 		.ended = i->run.ended, .status = i->run.status, .elapsed_ns = i->run.elapsed_ns,
 		.user_ns = i->run.user_ns, .system_ns = i->run.system_ns,
 	};
