@@ -247,8 +247,9 @@ static int show_module(phdr_callback *callback, void *data, uint64_t start, uint
 }
 
 /* Each region of trampolines, to unwinders only: others would take it for a library. */
-static int show_regions(phdr_callback *callback, void *data, bool even)
+static int show_regions(phdr_callback *callback, void *data, bool nongnu)
 {
+	const size_t header = nongnu ? UNWIND_NONGNU_HEADER : UNWIND_HEADER;
 	int result = 0;
 
 	for (uint64_t i = 0; !result && i < agent.n_regions; i++) {
@@ -257,13 +258,12 @@ static int show_regions(phdr_callback *callback, void *data, bool even)
 		if (rule)
 			result = show_module(callback, data, first_trampoline(rule),
 					     rule->base + rule->bytes - first_trampoline(rule),
-					     (const uint8_t *)rule +
-						     (even ? UNWIND_EVEN_HEADER : UNWIND_HEADER));
+					     (const uint8_t *)rule + header);
 	}
 	return result;
 }
 
-static int show_even(phdr_callback *callback, void *data)
+static int show_nongnu(phdr_callback *callback, void *data)
 {
 	return show_module(callback, data, (uint64_t)agent_arena,
 			   SITE_ARENA_BYTES + SITE_BLOCK_BYTES, agent_align_hdr);
@@ -282,16 +282,16 @@ static int show_by_hand(phdr_callback *callback, void *data)
 
 int agent_iterate_phdr(phdr_callback *callback, void *data, iterate_phdr *original)
 {
-	/* The even table comes before the agent's own module, which has the address, too. */
+	/* The table for it comes before the agent's own module, which has the address, too. */
 	enum asker asker = who_asks(callback, original);
-	bool even = asker == ASKER_NONGNU;
-	int result = even ? show_even(callback, data) : 0;
+	bool nongnu = asker == ASKER_NONGNU;
+	int result = nongnu ? show_nongnu(callback, data) : 0;
 
 	if (!result && asker != ASKER_OTHER)
-		result = show_regions(callback, data, even);
+		result = show_regions(callback, data, nongnu);
 	if (!result)
 		result = original(callback, data);
-	if (!result && !even && agent.flags & AGENT_BY_HAND)
+	if (!result && !nongnu && agent.flags & AGENT_BY_HAND)
 		result = show_by_hand(callback, data);
 	return result;
 }

@@ -20,13 +20,13 @@ static void test_places(void **state)
 	assert_int_equal(call_resume - call_found, CALL_RESUME);
 }
 
-extern const uint8_t unwind_rule_begin[], unwind_rule_header[], unwind_rule_even_header[], unwind_rule_entry[];
+extern const uint8_t unwind_rule_begin[], unwind_rule_header[], unwind_rule_nongnu_header[], unwind_rule_entry[];
 
 static void test_table(void **state)
 {
 	(void)state;
 	assert_int_equal(unwind_rule_header - unwind_rule_begin, UNWIND_HEADER);
-	assert_int_equal(unwind_rule_even_header - unwind_rule_begin, UNWIND_EVEN_HEADER);
+	assert_int_equal(unwind_rule_nongnu_header - unwind_rule_begin, UNWIND_NONGNU_HEADER);
 	assert_int_equal(unwind_rule_entry - unwind_rule_begin, UNWIND_ENTRY);
 }
 

@@ -132,8 +132,8 @@
 
 	.globl unwind_rule_begin, unwind_rule_end, unwind_rule_about1, unwind_rule_about2, unwind_rule_about3
 	.globl unwind_rule_about4, unwind_rule_about5, unwind_rule_entry_low, unwind_rule_entry_range
-	.globl unwind_rule_even_low, unwind_rule_even_range, unwind_rule_first, unwind_rule_even_first
-	.globl unwind_rule_header, unwind_rule_even_header, unwind_rule_entry # shared/unwind_rule.h says where they are
+	.globl unwind_rule_nongnu_low, unwind_rule_nongnu_range, unwind_rule_first, unwind_rule_nongnu_first
+	.globl unwind_rule_header, unwind_rule_nongnu_header, unwind_rule_entry # shared/unwind_rule.h says where they are
 	.balign 8
 unwind_rule_begin:
 	.skip	UNWIND_HEADER           # struct unwind_info
@@ -144,13 +144,13 @@ unwind_rule_header:
 	.long	0                       # low, from the header
 unwind_rule_first:
 	.long	unwind_rule_entry - unwind_rule_header
-unwind_rule_even_header:
+unwind_rule_nongnu_header:
 	.byte	1, 0x1b, 0x03, 0x3b
-	.long	even_cie - .
+	.long	nongnu_cie - .
 	.long	1
 	.long	0
-unwind_rule_even_first:
-	.long	unwind_rule_even - unwind_rule_even_header
+unwind_rule_nongnu_first:
+	.long	unwind_rule_nongnu - unwind_rule_nongnu_header
 
 	.balign 8
 cie:	.long	unwind_rule_entry - 1f
@@ -191,8 +191,8 @@ unwind_rule_entry_end:
 	.long	0
 
 	.balign 8
-even_cie:
-	.long	unwind_rule_even - 1f
+nongnu_cie:
+	.long	unwind_rule_nongnu - 1f
 1:	.long	0
 	.byte	1
 	.string	"zR"
@@ -202,8 +202,8 @@ even_cie:
 	.uleb128 1
 	.byte	0x1b
 	.balign 8, 0
-unwind_rule_even:
-	ENTRY	unwind_rule_even, even_cie
+unwind_rule_nongnu:
+	ENTRY	unwind_rule_nongnu, nongnu_cie
 	.byte	0x0f                    # CFA: behind the return address
 	.uleb128 12f - 11f
 11:	FIND_LAYOUT unwind_rule_about4
@@ -221,7 +221,7 @@ unwind_rule_even:
 13:	STACK_POINTER
 14:
 16:	.balign 8, 0
-unwind_rule_even_end:
+unwind_rule_nongnu_end:
 	.long	0
 	.balign 8
 unwind_rule_end:

@@ -28,10 +28,10 @@ _Static_assert(offsetof(struct trampoline_layout, at) == LAYOUT_AT &&
 LABEL(unwind_rule_begin);
 LABEL(unwind_rule_end);
 LABEL(unwind_rule_header);
-LABEL(unwind_rule_even_header);
-LABEL(unwind_rule_first); LABEL(unwind_rule_even_first);
+LABEL(unwind_rule_nongnu_header);
+LABEL(unwind_rule_first); LABEL(unwind_rule_nongnu_first);
 LABEL(unwind_rule_entry_low); LABEL(unwind_rule_entry_range);
-LABEL(unwind_rule_even_low); LABEL(unwind_rule_even_range);
+LABEL(unwind_rule_nongnu_low); LABEL(unwind_rule_nongnu_range);
 LABEL(unwind_rule_about1); LABEL(unwind_rule_about2); LABEL(unwind_rule_about3);
 LABEL(unwind_rule_about4); LABEL(unwind_rule_about5);
 #undef LABEL
@@ -45,9 +45,9 @@ size_t unwind_rule_bytes(void)
  * count from. */
 static const struct { const uint8_t *end, *from; } lows[] = {
 	{ unwind_rule_first, unwind_rule_header },
-	{ unwind_rule_even_first, unwind_rule_even_header },
+	{ unwind_rule_nongnu_first, unwind_rule_nongnu_header },
 	{ unwind_rule_entry_low, unwind_rule_entry_low - 4 },
-	{ unwind_rule_even_low, unwind_rule_even_low - 4 },
+	{ unwind_rule_nongnu_low, unwind_rule_nongnu_low - 4 },
 };
 
 static int put_lows(uint64_t low, uint64_t at, uint8_t *out)
@@ -97,7 +97,7 @@ int unwind_rule_emit(const struct unwind_info *about, uint64_t low, uint64_t hig
 	memcpy(out, unwind_rule_begin, unwind_rule_bytes());
 	memcpy(out, &full, sizeof(full));
 	memcpy(out + (unwind_rule_entry_range - unwind_rule_begin) - 4, &range, 4);
-	memcpy(out + (unwind_rule_even_range - unwind_rule_begin) - 4, &range, 4);
+	memcpy(out + (unwind_rule_nongnu_range - unwind_rule_begin) - 4, &range, 4);
 	put_infos(at, out);
 	return put_lows(low, at, out);
 }
