@@ -17,7 +17,7 @@ struct object_call {
 	uint64_t ns, address;    /* the argument's */
 	uint32_t function, depth;
 	uint32_t line;           /* 1 + its entry's index in lines; 0: given already */
-	bool twin;               /* the call above it is the same one, with another object */
+	bool same_call;          /* the call above it is the same one, with another object */
 };
 
 struct follow_task { uint64_t id; VEC(struct object_call) open; };
@@ -321,9 +321,9 @@ static void open_call(struct follow_task *t, struct object_call c, const struct 
 {
 	size_t n = t->open.n;
 
-	c.twin = e->single && n && t->open.at[n - 1].function == e->function;
+	c.same_call = e->single && n && t->open.at[n - 1].function == e->function;
 	*vec_add(&t->open) = c;
-	if (!c.twin)
+	if (!c.same_call)
 		return;
 	t->open.at[n] = t->open.at[n - 1];
 	t->open.at[n - 1] = c;
@@ -446,14 +446,14 @@ static void take_one_return(struct follow_objects *all, struct follow_task *t,
 static void take_return(struct follow_objects *all, const struct follow_event *e)
 {
 	struct follow_task *t = task_of(all, e);
-	struct follow_event twin = *e;
+	struct follow_event other = *e;
 
 	take_one_return(all, t, e);
-	twin.child = 0;
-	while (t->open.n && t->open.at[t->open.n - 1].twin &&
+	other.child = 0;
+	while (t->open.n && t->open.at[t->open.n - 1].same_call &&
 	       t->open.at[t->open.n - 1].function == e->function) {
-		twin.object = t->open.at[t->open.n - 1].address;
-		take_one_return(all, t, &twin);
+		other.object = t->open.at[t->open.n - 1].address;
+		take_one_return(all, t, &other);
 	}
 }
 

@@ -53,7 +53,7 @@ struct graph_thread {
 	uint32_t handler, handler_track;
 	/* 1 + the thread of the trace that has this thread's calls; 0: it has its own */
 	uint32_t is;
-	uint32_t twin;          /* 1 + the kernel's entry of this thread; 0: none yet */
+	uint32_t kernel_side;   /* 1 + the thread of the trace with its kernel calls; 0: none yet */
 };
 
 struct graph {
@@ -693,9 +693,9 @@ static void end_kernel_calls(struct graph *g, const struct event *e)
 	struct event at = *e;
 	struct lane *l;
 
-	if (!t->twin)
+	if (!t->kernel_side)
 		return;
-	at.thread = t->twin - 1;
+	at.thread = t->kernel_side - 1;
 	l = tracks_lane(&g->tracks, at.thread);
 	if (l->now && l->now->calls.n)
 		calls_cut(&l->now->calls, 0, &at, take_kernel_step, g);
@@ -707,7 +707,7 @@ static __attribute__((noinline)) void take_kernel(struct graph *g, const struct 
 	const uint32_t home = thread_of_calls(g, e->thread);
 
 	if (home != e->thread)
-		g->threads.at[home].twin = e->thread + 1;
+		g->threads.at[home].kernel_side = e->thread + 1;
 	tracks_feed(&g->tracks, tracks_lane(&g->tracks, e->thread), e, take_kernel_step, g);
 }
 
