@@ -20,7 +20,7 @@
 
 /* Block mode: the interval at which a waiting thread looks whether the tracer lives. */
 #define WAIT_NS 50000000
-#define WAITS_MAX 18       /* heartbeats missed in a row: 0.9 s; the heart beats every 0.1 s */
+#define WAITS_MAX 18       /* heartbeats missed in a row: 0.9 s; one comes every 0.1 s */
 /* Sub-buffers a thread must have filled before it gets the next one's pages at once. */
 #define BUSY 2
 /* The number of waits after which a thread that holds no sub-buffer gives up: 1 s. In each of them
@@ -161,32 +161,32 @@ static uint32_t try_take(struct memory_thread *slot)
 
 /* A thread's wait for room, as far as nothing was given back meanwhile. */
 struct wait {
-	uint64_t beat;   /* the last heartbeat seen */
-	uint32_t passes; /* the tracer's, when last looked at */
-	uint32_t missed; /* times in a row without a heartbeat */
-	uint32_t vain;   /* times with a pass of the tracer's that found nothing to give back */
+	uint64_t heartbeat; /* when last looked at */
+	uint32_t passes;    /* the tracer's, when last looked at */
+	uint32_t missed;    /* times in a row without a heartbeat */
+	uint32_t vain;      /* times with a pass of the tracer's that found nothing to give back */
 };
 
 /* Called after WAIT_NS in which nothing was given back. is_abandoned() takes the decision back when
- * the heart beats again. */
+ * heartbeats come again. */
 static bool has_no_tracer(struct wait *w)
 {
-	uint64_t beat = __atomic_load_n(&agent.memory->heartbeat, __ATOMIC_RELAXED);
+	uint64_t heartbeat = __atomic_load_n(&agent.memory->heartbeat, __ATOMIC_RELAXED);
 
-	w->missed = beat == w->beat ? w->missed + 1 : 0;
-	w->beat = beat;
+	w->missed = heartbeat == w->heartbeat ? w->missed + 1 : 0;
+	w->heartbeat = heartbeat;
 	if (w->missed < WAITS_MAX)
 		return false;
 	/* In this order: is_abandoned() reads them in the other one. The release pairs with its
 	 * acquire. */
-	__atomic_store_n(&agent.last_beat, 1 + beat, __ATOMIC_RELAXED);
+	__atomic_store_n(&agent.last_heartbeat, 1 + heartbeat, __ATOMIC_RELAXED);
 	__atomic_store_n(&agent.abandoned, true, __ATOMIC_RELEASE);
 	message_process(MESSAGE_GIVEN_UP);
 	return true;
 }
 
-/* True while the tracer counts as dead. A heart that beats again ends that, if its silence was
- * the reason. The acquire pairs with the release in leave_memory() (user.c) and below: last_beat
+/* True while the tracer counts as dead. A new heartbeat ends that, if the lack of them was the
+ * reason. The acquire pairs with the release in leave_memory() (user.c) and below: last_heartbeat
  * is the one that was stored before. */
 static bool is_abandoned(void)
 {
@@ -194,11 +194,11 @@ static bool is_abandoned(void)
 
 	if (!__atomic_load_n(&agent.abandoned, __ATOMIC_ACQUIRE))
 		return false;
-	last = __atomic_load_n(&agent.last_beat, __ATOMIC_RELAXED);
+	last = __atomic_load_n(&agent.last_heartbeat, __ATOMIC_RELAXED);
 	if (!last || 1 + __atomic_load_n(&agent.memory->heartbeat, __ATOMIC_RELAXED) == last)
 		return true;
-	/* last_beat stays: another thread may be between its stores in has_no_tracer(), and with
-	 * 0 there no heart could take its decision back. */
+	/* last_heartbeat stays: another thread may be between its stores in has_no_tracer(), and
+	 * with 0 there no heartbeat could take its decision back. */
 	__atomic_store_n(&agent.abandoned, false, __ATOMIC_RELEASE);
 	return false;
 }
@@ -222,7 +222,7 @@ static bool waits_in_vain(const struct memory_thread *slot, struct wait *w, uint
 /* Begins a wait, also after something was given back: then nothing is in vain yet. */
 static struct wait wait_begin(const struct memory_header *m)
 {
-	return (struct wait){ .beat = __atomic_load_n(&m->heartbeat, __ATOMIC_RELAXED),
+	return (struct wait){ .heartbeat = __atomic_load_n(&m->heartbeat, __ATOMIC_RELAXED),
 			      .passes = __atomic_load_n(&m->passes, __ATOMIC_RELAXED) };
 }
 

@@ -102,8 +102,8 @@ static void leave_memory(void)
 
 	sys2(__NR_prctl, 16 /* PR_GET_NAME */, name);
 	message_write(MESSAGE_USER, 0, name);
-	/* Pairs with is_abandoned(): 0 is no beat that could come back. */
-	__atomic_store_n(&agent.last_beat, 0, __ATOMIC_RELAXED);
+	/* Pairs with is_abandoned(): 0 is no heartbeat that could come again. */
+	__atomic_store_n(&agent.last_heartbeat, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&agent.abandoned, true, __ATOMIC_RELEASE);
 	agent.watch = false;
 	/* Only if both are covered is it our own `stopped` that is set. Pairs with

@@ -23,7 +23,7 @@
 #define THREADS_MOST (1u << 20)
 #define BUFFERS_MOST (1u << 22) /* 256 GiB of them */
 #define COPY_MS 60000 /* for all sub-buffers */
-#define LISTEN_NS 200000000 /* two beats of a living tracer, which come every 100 ms */
+#define LISTEN_NS 200000000 /* two heartbeats of a living tracer, which come every 100 ms */
 
 /* All n bytes, or -errno and *err. The program may put a page there that is never filled, hence the
  * aside. */
@@ -222,8 +222,8 @@ void snapshot_free(struct shared_memory *m)
 	m->header = NULL;
 }
 
-/* 0 also where it cannot be read: two failures are no beat. */
-static uint64_t heart_beats(int fd, uint64_t at)
+/* 0 also where it cannot be read: two failures are no heartbeat. */
+static uint64_t read_heartbeat(int fd, uint64_t at)
 {
 	uint64_t n = 0;
 
@@ -234,8 +234,8 @@ static uint64_t heart_beats(int fd, uint64_t at)
 
 bool snapshot_is_attended(int fd, uint64_t at)
 {
-	uint64_t before = heart_beats(fd, at);
+	uint64_t before = read_heartbeat(fd, at);
 
 	nanosleep(&(struct timespec){ 0, LISTEN_NS }, NULL);
-	return heart_beats(fd, at) != before;
+	return read_heartbeat(fd, at) != before;
 }
