@@ -10,15 +10,15 @@ static void keep(struct load *l, struct kept_record record, const void *bytes)
 {
 	size_t room = ((size_t)record.bytes + 7) / 8 * 8;
 
-	l->failed = spool_reserve(&l->call_records, sizeof(record), l->err);
+	l->failed = array_file_reserve(&l->call_records, sizeof(record), l->err);
 	if (!l->failed)
-		l->failed = spool_reserve(&l->call_words, room, l->err);
+		l->failed = array_file_reserve(&l->call_words, room, l->err);
 	if (l->failed)
 		return;
 	record.payload = l->call_words.bytes / 8;
-	memcpy(spool_add(&l->call_records, sizeof(record)), &record, sizeof(record));
+	memcpy(array_file_add(&l->call_records, sizeof(record)), &record, sizeof(record));
 	if (record.bytes)
-		memcpy(spool_add(&l->call_words, room), bytes, record.bytes);
+		memcpy(array_file_add(&l->call_words, room), bytes, record.bytes);
 	load_slices(l)[record.slice].has_args = 1;
 }
 

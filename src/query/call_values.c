@@ -110,14 +110,14 @@ static void add_value(struct taking_apart *t, const struct argument_told *a)
 
 	if (a->kind == ARGUMENT_FLOAT)
 		memcpy(&row.number, &a->real, sizeof(row.number));
-	t->failed = spool_reserve(&v->texts, row.bytes, t->err);
+	t->failed = array_file_reserve(&v->texts, row.bytes, t->err);
 	if (!t->failed)
-		t->failed = spool_reserve(&v->rows, sizeof(row), t->err);
+		t->failed = array_file_reserve(&v->rows, sizeof(row), t->err);
 	if (t->failed)
 		return;
 	if (row.bytes)
-		memcpy(spool_add(&v->texts, row.bytes), a->text, row.bytes);
-	memcpy(spool_add(&v->rows, sizeof(row)), &row, sizeof(row));
+		memcpy(array_file_add(&v->texts, row.bytes), a->text, row.bytes);
+	memcpy(array_file_add(&v->rows, sizeof(row)), &row, sizeof(row));
 }
 
 /* The end of a structure or list: one that goes on has a last row that says so, "list[8]" or
@@ -264,8 +264,8 @@ void call_values_free(struct values_of_calls *v)
 	}
 	vec_free(&v->keys);
 	number_map_free(&v->key_rows);
-	spool_free(&v->rows);
-	spool_free(&v->texts);
+	array_file_free(&v->rows);
+	array_file_free(&v->texts);
 	*v = (struct values_of_calls){ 0 };
 }
 

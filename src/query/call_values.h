@@ -21,7 +21,7 @@ struct call_value_row {
 struct call_value_key { char *key, *flat; };
 
 struct values_of_calls {
-	struct spool rows, texts;            /* rows: sorted by slice */
+	struct array_file rows, texts;            /* rows: sorted by slice */
 	VEC(struct call_value_key) keys;
 	struct number_map key_rows;          /* hash -> the first key that has it */
 	struct hash_key key;                 /* of these hashes */

@@ -79,12 +79,12 @@ static int count(struct query *q, struct number_map *found)
 
 		if (kind == COUNTER_EVENTS_N || !is_counted(q, i, kind))
 			continue;
-		r = spool_reserve(&c->rows, sizeof(row), &q->err);
+		r = array_file_reserve(&c->rows, sizeof(row), &q->err);
 		if (r)
 			break;
 		row.track = track_of(q, found, kind, e->thread);
 		row.value = ++c->tracks.at[row.track].value;
-		memcpy(spool_add(&c->rows, sizeof(row)), &row, sizeof(row));
+		memcpy(array_file_add(&c->rows, sizeof(row)), &row, sizeof(row));
 	}
 	return r;
 }
@@ -110,7 +110,7 @@ void counters_free(struct counters *c)
 {
 	if (!c->made)
 		return;
-	spool_free(&c->rows);
+	array_file_free(&c->rows);
 	vec_free(&c->tracks);
 	*c = (struct counters){ 0 };
 }

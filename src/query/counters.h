@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
-#include "query/spool.h"
+#include "query/array_file.h"
 
 struct query;
 struct sqlite3_context;
@@ -15,7 +15,7 @@ struct sqlite3_context;
 struct counter_track { uint32_t kind, thread, value; };
 
 struct counters {
-	struct spool rows;                /* of counters.c, sorted by time */
+	struct array_file rows;                /* of counters.c, sorted by time */
 	VEC(struct counter_track) tracks; /* in the order of their first events */
 	bool made;
 };

@@ -46,11 +46,11 @@ int event_values_make(struct event_values *v, const struct load *l, struct err *
 	if (v->made)
 		return 0;
 	v->before.fd = -1;
-	r = spool_reserve(&v->before, (n + 1) * sizeof(uint64_t), err);
+	r = array_file_reserve(&v->before, (n + 1) * sizeof(uint64_t), err);
 	if (r)
 		return r;
 	read_formats(v, l->info);
-	spool_add(&v->before, (n + 1) * sizeof(uint64_t));
+	array_file_add(&v->before, (n + 1) * sizeof(uint64_t));
 	for (size_t i = 0; i < n; i++) {
 		before_at(v)[i] = sum;
 		sum += fields_of(v, load_events(l)[i].event);
@@ -69,7 +69,7 @@ void event_values_free(struct event_values *v)
 		if (v->formats.at[i])
 			event_format_free(v->formats.at[i]);
 	vec_free(&v->formats);
-	spool_free(&v->before);
+	array_file_free(&v->before);
 }
 
 /* Only after event_values_make() has returned 0. */

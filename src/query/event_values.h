@@ -8,7 +8,7 @@ struct event_values {
 	/* by row of info->events; NULL: its format cannot be read, and it has no fields */
 	VEC(struct event_format *) formats;
 	/* by event, and one more: the number of fields of all events before it */
-	struct spool before;
+	struct array_file before;
 	bool made;
 };
 

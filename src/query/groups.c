@@ -126,13 +126,13 @@ static void lay_down_rows(struct groups_part *p, size_t from, size_t to)
 static void pass_rows(struct groups_part *p,
 		      void (*pass)(struct groups_part *p, size_t from, size_t to))
 {
-	const struct spool *rows = &p->work->q->load.slices;
+	const struct array_file *rows = &p->work->q->load.slices;
 
 	for (size_t at = p->from; at < p->to; at += ROWS_AT_ONCE) {
 		size_t to = p->to - at < ROWS_AT_ONCE ? p->to : at + ROWS_AT_ONCE;
 
 		pass(p, at, to);
-		spool_rest(rows, at * sizeof(struct slice), to * sizeof(struct slice));
+		array_file_rest(rows, at * sizeof(struct slice), to * sizeof(struct slice));
 	}
 }
 
@@ -315,7 +315,7 @@ static bool fill_cells(struct groups_work *w, const struct groups_part *parts, s
 static int rank_column(struct groups_work *w, struct groups_part *parts, size_t n,
 		       enum groups_column c)
 {
-	struct spool *spool = &w->q->groups.values;
+	struct array_file *values = &w->q->groups.values;
 	uint64_t at = 0;
 	int r;
 
@@ -328,11 +328,11 @@ static int rank_column(struct groups_work *w, struct groups_part *parts, size_t 
 		}
 	}
 	w->begins[w->n_groups] = at;
-	spool->bytes = 0;
-	r = spool_reserve(spool, (size_t)(at + 1) * sizeof(int64_t), &w->q->err);
+	values->bytes = 0;
+	r = array_file_reserve(values, (size_t)(at + 1) * sizeof(int64_t), &w->q->err);
 	if (r)
 		return r;
-	w->values = spool->at;
+	w->values = values->at;
 	run_parts(parts, n, lay_down_part);
 	/* Relaxed: the threads that take begin after this. */
 	atomic_store_explicit(&w->taken, 0, memory_order_relaxed);
@@ -340,7 +340,7 @@ static int rank_column(struct groups_work *w, struct groups_part *parts, size_t 
 	return 0;
 }
 
-/* One column after the other, since all of them use one spool. */
+/* One column after the other, since all of them use one array. */
 static int rank_all(struct groups_work *w, struct groups_part *parts, size_t n)
 {
 	int r = 0;
@@ -426,7 +426,7 @@ void groups_free(struct groups *g)
 {
 	vec_free(&g->of);
 	vec_free(&g->cells);
-	spool_free(&g->values);
+	array_file_free(&g->values);
 }
 
 /* --- the table ---------------------------------------------------------------------------- */

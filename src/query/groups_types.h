@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/vec.h"
-#include "query/spool.h"
+#include "query/array_file.h"
 
 #define GROUPS_KEYS_MAX 2u
 #define GROUPS_VALUES_MAX 16u
@@ -54,5 +54,5 @@ struct groups {
 	struct groups_spec spec;
 	VEC(uint64_t) of;            /* the keys: second * the first's size + first */
 	VEC(struct groups_cell) cells; /* n_values of each */
-	struct spool values;         /* for ranks; kept for the next statement */
+	struct array_file values;         /* for ranks; kept for the next statement */
 };

@@ -20,15 +20,15 @@ static int place_rows(struct query *q, const struct query_table *t, struct index
 	size_t n = t->rows(q), keys = x->key->size(q);
 	size_t begin_bytes = (keys + 2) * sizeof(uint32_t);
 	uint32_t *begins, *rows;
-	/* One row more than there are: an empty table's spool has an address as well. */
-	int r = spool_reserve(&x->begins, begin_bytes, &q->err);
+	/* One row more than there are: an empty table's array has an address as well. */
+	int r = array_file_reserve(&x->begins, begin_bytes, &q->err);
 
 	if (!r)
-		r = spool_reserve(&x->rows, (n + 1) * sizeof(uint32_t), &q->err);
+		r = array_file_reserve(&x->rows, (n + 1) * sizeof(uint32_t), &q->err);
 	if (r)
 		return r;
-	begins = spool_add(&x->begins, begin_bytes);
-	rows = spool_add(&x->rows, (n + 1) * sizeof(uint32_t));
+	begins = array_file_add(&x->begins, begin_bytes);
+	rows = array_file_add(&x->rows, (n + 1) * sizeof(uint32_t));
 	memset(begins, 0, begin_bytes);
 	/* begins[k + 2] counts the rows of k; then begins[k + 1] is where k's next one goes. */
 	for (size_t i = 0; i < n; i++) {
@@ -67,7 +67,7 @@ const struct index *index_of(struct query *q, const struct query_table *t,
 
 void index_free(struct index *x)
 {
-	spool_free(&x->rows);
-	spool_free(&x->begins);
+	array_file_free(&x->rows);
+	array_file_free(&x->begins);
 	free(x);
 }

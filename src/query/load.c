@@ -56,11 +56,11 @@ void load_free(struct load *l)
 	vec_free(&l->names);
 	vec_free(&l->tracks);
 	trace_processes_free(&l->processes);
-	spool_free(&l->slices);
-	spool_free(&l->events);
-	spool_free(&l->payloads);
-	spool_free(&l->call_records);
-	spool_free(&l->call_words);
+	array_file_free(&l->slices);
+	array_file_free(&l->events);
+	array_file_free(&l->payloads);
+	array_file_free(&l->call_records);
+	array_file_free(&l->call_words);
 }
 
 /* --- functions and tracks ---------------------------------------------------------------- */
@@ -136,10 +136,10 @@ static struct slice *add_slice(struct load *l, const struct call_step *s, uint64
 				    "the trace has more than %u calls; brace report reads it all",
 				    ROW_NONE);
 	else
-		l->failed = spool_reserve(&l->slices, sizeof(*row), l->err);
+		l->failed = array_file_reserve(&l->slices, sizeof(*row), l->err);
 	if (l->failed)
 		return NULL;
-	row = spool_add(&l->slices, sizeof(*row));
+	row = array_file_add(&l->slices, sizeof(*row));
 	*row = (struct slice){ .ts = time_of(l, begin),
 			       .function = function_row(l, s->thread, s->fn),
 			       .track = track_row(l, s->thread, s->track),
@@ -264,17 +264,17 @@ static void add_event(struct load *l, const struct event *e)
 	/* A record of an event that the trace does not describe has neither a name nor fields. */
 	if (event == SIZE_MAX)
 		return;
-	l->failed = spool_reserve(&l->events, sizeof(*row), l->err);
+	l->failed = array_file_reserve(&l->events, sizeof(*row), l->err);
 	/* Room for both comes first: a failure leaves no event without its payload. */
 	if (!l->failed)
-		l->failed = spool_reserve(&l->payloads, words * 8, l->err);
+		l->failed = array_file_reserve(&l->payloads, words * 8, l->err);
 	if (l->failed)
 		return;
-	row = spool_add(&l->events, sizeof(*row));
+	row = array_file_add(&l->events, sizeof(*row));
 	*row = (struct query_event){ .ts = time_of(l, e->tsc),
 				     .payload = l->payloads.bytes / 8, .bytes = bytes,
 				     .event = (uint32_t)event, .thread = e->thread, .cpu = e->cpu };
-	memcpy(spool_add(&l->payloads, words * 8), e->payload, bytes);
+	memcpy(array_file_add(&l->payloads, words * 8), e->payload, bytes);
 	l->unordered |= n && row->ts < row[-1].ts;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The records of a trace as rows: calls and events, by time. Private to src/query. */
 #pragma once
-#include "query/spool.h"
+#include "query/array_file.h"
 #include "store/store.h"
 #include "trace/overloads.h"
 #include "trace/trace_processes.h"
@@ -57,8 +57,9 @@ struct load {
 	const struct trace_info *info;
 	struct trace_processes processes;
 	bool done;                     /* the records are read: */
-	struct spool slices, events, payloads;
-	struct spool call_records, call_words; /* of call_records.h; sorted by slice at the end */
+	struct array_file slices, events, payloads;
+	/* of call_records.h; sorted by slice at the end */
+	struct array_file call_records, call_words;
 	VEC(struct query_function) functions;
 	VEC(const char *) names;       /* a function's text, by its number; sorted */
 	VEC(struct query_track) tracks;

@@ -39,13 +39,13 @@ static int by_time(const void *a, const void *b)
 static int copy_ordered(struct load *l, const uint32_t *order, uint32_t *now, struct err *err)
 {
 	size_t n = load_slices_n(l);
-	struct spool copy = { .fd = -1 };
-	int r = spool_reserve(&copy, l->slices.bytes, err);
+	struct array_file copy = { .fd = -1 };
+	int r = array_file_reserve(&copy, l->slices.bytes, err);
 	struct slice *to;
 
 	if (r)
 		return r;
-	to = spool_add(&copy, l->slices.bytes);
+	to = array_file_add(&copy, l->slices.bytes);
 	for (size_t i = 0; i < n; i++) {
 		to[i] = load_slices(l)[order[i]];
 		now[order[i]] = (uint32_t)i;
@@ -55,7 +55,7 @@ static int copy_ordered(struct load *l, const uint32_t *order, uint32_t *now, st
 			to[i].parent = now[to[i].parent];
 	for (size_t i = 0; i < call_records_n(l); i++)
 		call_records(l)[i].slice = now[call_records(l)[i].slice];
-	spool_free(&l->slices);
+	array_file_free(&l->slices);
 	l->slices = copy;
 	return 0;
 }

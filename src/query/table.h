@@ -88,7 +88,7 @@ int tables_need_records(struct query *q);
 /* Rows by a key, each key's in their order: those of key k are at[begin[k]] to at[begin[k + 1]]. */
 struct index {
 	const struct query_key *key;
-	struct spool rows, begins;
+	struct array_file rows, begins;
 };
 /* The index of that key, made at need. NULL, and q->err: no room. */
 const struct index *index_of(struct query *q, const struct query_table *t,

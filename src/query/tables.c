@@ -169,7 +169,7 @@ static void slice_ahead(const struct query *q, size_t row)
 /* query_table.rest */
 static void slice_rest(const struct query *q)
 {
-	spool_rest(&q->load.slices, 0, q->load.slices.bytes);
+	array_file_rest(&q->load.slices, 0, q->load.slices.bytes);
 }
 
 static uint64_t slice_ts(const struct query *q, size_t row)

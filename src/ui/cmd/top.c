@@ -41,7 +41,7 @@ struct top_run {
 	struct screen screen;       /* batch */
 	bool batch;
 	struct terminal *terminal;  /* NULL: batch, or the screen is gone */
-	struct held_output spool;         /* file -1: there is none */
+	struct held_output held;    /* file -1: there is none */
 	struct grid grid;
 	struct top_facts facts;
 	uint64_t started_ns, turned_ns, tracer_ns, counted, records, seen_tsc;
@@ -51,7 +51,7 @@ struct top_run {
 /* --- what others print ------------------------------------------------------------------------ */
 
 /* False: there is no room for a file; the screen does without. */
-static bool spool_begin(struct held_output *s)
+static bool held_output_begin(struct held_output *s)
 {
 	FILE *file = tmpfile();
 	int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -76,7 +76,7 @@ static bool spool_begin(struct held_output *s)
 }
 
 /* Copies what has come since the last time. */
-static void spool_show(struct held_output *s)
+static void held_output_show(struct held_output *s)
 {
 	char bytes[16384];
 	ssize_t n;
@@ -93,22 +93,22 @@ static void spool_show(struct held_output *s)
 }
 
 /* brace prints to the terminal again; a program's descriptors stay as they are. */
-static void spool_leave(struct held_output *s)
+static void held_output_leave(struct held_output *s)
 {
 	if (s->file < 0)
 		return;
-	spool_show(s);
+	held_output_show(s);
 	dup2(s->output, STDOUT_FILENO);
 	dup2(s->error, STDERR_FILENO);
 	dup2(s->input, STDIN_FILENO);
 }
 
 /* Shows what is left, and closes the file, which has no name and is gone with it. */
-static void spool_end(struct held_output *s)
+static void held_output_end(struct held_output *s)
 {
 	if (s->file < 0)
 		return;
-	spool_show(s);
+	held_output_show(s);
 	close(s->file);
 	close(s->output);
 	close(s->error);
@@ -184,7 +184,7 @@ static void leave_screen(struct top_run *r)
 	terminal_begin(r->terminal, &r->grid);
 	terminal_close(r->terminal);
 	r->terminal = NULL;
-	spool_leave(&r->spool);
+	held_output_leave(&r->held);
 }
 
 /* Takes the keys that have come; false: the user ends it. */
@@ -239,7 +239,7 @@ static void look_at_run(void *arg)
 	if (r->terminal) {
 		look_at_screen(r);
 	} else if (!r->batch) {
-		spool_show(&r->spool);
+		held_output_show(&r->held);
 	} else if (is_due(r) && (!r->wanted || r->turns < r->wanted)) {
 		end_turn(r);
 		print_turn(r);
@@ -277,13 +277,13 @@ static int take_step(void *arg, const struct walk_step *s)
 	return 0;
 }
 
-/* The terminal is reached by the descriptors that the spool kept. */
+/* The terminal is reached by the descriptors that held_output kept. */
 static int open_terminal(struct top_run *r, struct err *err)
 {
-	const bool own = r->spool.file < 0;
+	const bool own = r->held.file < 0;
 
-	return terminal_open(r->inv, own ? STDIN_FILENO : r->spool.input,
-			     own ? STDOUT_FILENO : r->spool.output, &r->terminal, err);
+	return terminal_open(r->inv, own ? STDIN_FILENO : r->held.input,
+			     own ? STDOUT_FILENO : r->held.output, &r->terminal, err);
 }
 
 /* Opens the screen: from here on the terminal is brace's. Without one the turns are printed. */
@@ -350,7 +350,7 @@ static int end_run(void *arg, const struct err *failed)
 			print_turn(r);
 	}
 	status = screen ? print_all(r) : screen_close(&r->screen, 0);
-	spool_end(&r->spool);
+	held_output_end(&r->held);
 	top_free(&r->top);
 	rates_free(&r->rates);
 	walk_free(&r->walk);
@@ -404,14 +404,14 @@ static int choose_form(struct top_run *r)
 	struct err err;
 
 	r->batch = r->inv->of_top.batch || r->inv->json || r->inv->output || !isatty(STDOUT_FILENO);
-	r->spool.file = -1;
+	r->held.file = -1;
 	if (r->batch)
 		return 0;
 	if (terminal_check(&err)) {
 		say("brace: %s: use --batch\n", err.text);
 		return EXIT_BRACE;
 	}
-	if (!spool_begin(&r->spool))
+	if (!held_output_begin(&r->held))
 		say_warning("there is no room for a file in %s: what the program prints goes over the screen",
 			    P_tmpdir);
 	return 0;
@@ -430,9 +430,9 @@ int cmd_top(struct invocation *inv)
 		return status;
 	run.facts.program = program = program_of(inv);
 	status = stream_run(inv, &use, &run);
-	/* The stream may not have begun: the spool is left here then. */
-	spool_leave(&run.spool);
-	spool_end(&run.spool);
+	/* The stream may not have begun: the output is held till here then. */
+	held_output_leave(&run.held);
+	held_output_end(&run.held);
 	free(program);
 	return status;
 }

@@ -6,19 +6,19 @@
 
 #include "base/err.h"
 
-struct spool {
+struct array_file {
 	void *at;     /* moves when the array grows */
 	size_t bytes; /* used */
-	size_t rested; /* of them, those that spool_reserve() has let go */
+	size_t rested; /* of them, those that array_file_reserve() has let go */
 	size_t size;  /* of the file, and mapped */
 	int fd;
 };
 
 /* Makes room for n more bytes behind those in use. 0, or -errno and *err (ENOSPC, ...). A zeroed
- * spool is empty, once fd is -1. */
-int spool_reserve(struct spool *s, size_t n, struct err *err);
+ * struct is empty, once fd is -1. */
+int array_file_reserve(struct array_file *s, size_t n, struct err *err);
 /* Adds n bytes that are uninitialised, which must have been reserved. Returns their address. */
-static inline void *spool_add(struct spool *s, size_t n)
+static inline void *array_file_add(struct array_file *s, size_t n)
 {
 	void *to = (char *)s->at + s->bytes;
 
@@ -28,7 +28,7 @@ static inline void *spool_add(struct spool *s, size_t n)
 /* Lets go of the memory under the bytes from `from` to `to`, as far as they are whole pages and
  * the array is large: nobody is about to need them. They stay in the file, and come back when they
  * are read. Any thread. */
-void spool_rest(const struct spool *s, size_t from, size_t to);
+void array_file_rest(const struct array_file *s, size_t from, size_t to);
 /* Unmaps the array and closes the file, which is gone by that. Leaves *s empty, as for a first
  * use. */
-void spool_free(struct spool *s);
+void array_file_free(struct array_file *s);

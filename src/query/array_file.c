@@ -2,7 +2,7 @@
 /* The files that hold a query's arrays. Space is allocated before it is mapped, so that a full disk
  * is an error here and not a SIGBUS later. Called by the loader and by indexes, on the query's
  * thread. */
-#include "query/spool.h"
+#include "query/array_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,42 +12,42 @@
 
 #include "base/new_file.h"
 
-#define SPOOL_MIN ((size_t)1 << 20)
-#define SPOOL_STEP_MAX ((size_t)256 << 20)
-#define SPOOL_WINDOW ((size_t)32 << 20) /* bytes behind the end that stay in memory */
+#define ARRAY_FILE_MIN ((size_t)1 << 20)
+#define ARRAY_FILE_STEP_MAX ((size_t)256 << 20)
+#define ARRAY_FILE_WINDOW ((size_t)32 << 20) /* bytes behind the end that stay in memory */
 
 /* Doubles small arrays, and lets big ones grow by steps. */
-static size_t next_size(const struct spool *s, size_t want)
+static size_t next_size(const struct array_file *s, size_t want)
 {
-	size_t step = s->size < SPOOL_MIN ? SPOOL_MIN : s->size;
-	size_t size = s->size + (step < SPOOL_STEP_MAX ? step : SPOOL_STEP_MAX);
+	size_t step = s->size < ARRAY_FILE_MIN ? ARRAY_FILE_MIN : s->size;
+	size_t size = s->size + (step < ARRAY_FILE_STEP_MAX ? step : ARRAY_FILE_STEP_MAX);
 
-	return size > want ? size : (want + SPOOL_MIN - 1) & ~(SPOOL_MIN - 1);
+	return size > want ? size : (want + ARRAY_FILE_MIN - 1) & ~(ARRAY_FILE_MIN - 1);
 }
 
 /* The file's pages stay as the kernel keeps any file's: it writes them to the disk when memory is
  * wanted for something else, which it does later with pages that a process has mapped. */
-void spool_rest(const struct spool *s, size_t from, size_t to)
+void array_file_rest(const struct array_file *s, size_t from, size_t to)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
 	from = (from + page - 1) & ~(page - 1);
 	to &= ~(page - 1);
-	if (from < to && s->bytes >= 2 * SPOOL_WINDOW)
+	if (from < to && s->bytes >= 2 * ARRAY_FILE_WINDOW)
 		madvise((char *)s->at + from, to - from, MADV_DONTNEED);
 }
 
 /* An array that is filled to its end is seldom read on the way. */
-static void rest_behind(struct spool *s)
+static void rest_behind(struct array_file *s)
 {
-	if (s->bytes - s->rested < 2 * SPOOL_WINDOW)
+	if (s->bytes - s->rested < 2 * ARRAY_FILE_WINDOW)
 		return;
-	spool_rest(s, s->rested, s->bytes - SPOOL_WINDOW);
-	s->rested = s->bytes - SPOOL_WINDOW;
+	array_file_rest(s, s->rested, s->bytes - ARRAY_FILE_WINDOW);
+	s->rested = s->bytes - ARRAY_FILE_WINDOW;
 }
 
 /* Room for n bytes behind s->bytes. Growing may move the array, shrinking never happens. */
-int spool_reserve(struct spool *s, size_t n, struct err *err)
+int array_file_reserve(struct array_file *s, size_t n, struct err *err)
 {
 	size_t size;
 	void *at;
@@ -75,11 +75,11 @@ int spool_reserve(struct spool *s, size_t n, struct err *err)
 }
 
 /* The file has no name: with its descriptor it is gone, as it is if brace is killed. */
-void spool_free(struct spool *s)
+void array_file_free(struct array_file *s)
 {
 	if (s->at)
 		munmap(s->at, s->size);
 	if (s->fd >= 0)
 		close(s->fd);
-	*s = (struct spool){ .fd = -1 };
+	*s = (struct array_file){ .fd = -1 };
 }
