@@ -16,7 +16,7 @@ static uint64_t taken[WORDS]; /* a bit a stack */
 
 /* Pairs with go_stack_give(): the last user's frames are of no use, so no order is needed beyond
  * that of one location; the acquire keeps this thread's frames behind the taking. */
-static bool take(uint64_t *word, int bit)
+static bool take_place(uint64_t *word, int bit)
 {
 	uint64_t mask = UINT64_C(1) << bit;
 
@@ -31,7 +31,7 @@ uint64_t go_stack_take(void)
 		for (; left; left &= left - 1) {
 			int bit = __builtin_ctzll(left);
 
-			if (take(&taken[i], bit))
+			if (take_place(&taken[i], bit))
 				return (uint64_t)(stacks[i * 64 + bit] + STACK_BYTES);
 		}
 	}
@@ -40,7 +40,7 @@ uint64_t go_stack_take(void)
 	return 0;
 }
 
-/* Pairs with the acquire in take(): the frames on it are behind us when another thread takes
+/* Pairs with the acquire in take_place(): the frames on it are behind us when another thread takes
  * it. */
 void go_stack_give(uint64_t top)
 {

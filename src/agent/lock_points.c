@@ -322,8 +322,8 @@ static void release(struct agent_tls *t, struct lock_table *table, uint32_t kind
 		forget_held(table, h);
 }
 
-static void hold(struct agent_tls *t, struct lock_table *table, uint32_t kind, uint64_t lock,
-		 uint64_t site, bool orders)
+static void hold_lock(struct agent_tls *t, struct lock_table *table, uint32_t kind, uint64_t lock,
+		      uint64_t site, bool orders)
 {
 	struct lock_held *h;
 
@@ -431,8 +431,8 @@ void agent_lock_got(const struct lock_visit *c)
 		h->depth++;
 	count_acquired(t, table, c, h);
 	if (act == ACT_WAIT)
-		hold(t, table, LOCK_MUTEX, c->other, c->site, true);
+		hold_lock(t, table, LOCK_MUTEX, c->other, c->site, true);
 	else if (!h && kind != LOCK_SEM)
-		hold(t, table, kind, c->lock, c->site, lock_act_waits(act));
+		hold_lock(t, table, kind, c->lock, c->site, lock_act_waits(act));
 	end_work(table);
 }

@@ -65,7 +65,7 @@ struct swift {
 
 /* --- memory and the stack --------------------------------------------------------------- */
 
-static void *keep(struct swift *w, void *memory)
+static void *keep_memory(struct swift *w, void *memory)
 {
 	*vec_add(&w->memory) = memory;
 	return memory;
@@ -87,7 +87,7 @@ static const char *say(struct swift *w, const char *format, ...)
 		w->failed = true;
 		return "";
 	}
-	return keep(w, mem_strdup(text));
+	return keep_memory(w, mem_strdup(text));
 }
 
 static void push(struct swift *w, struct piece n)
@@ -147,7 +147,8 @@ static struct piece share(struct swift *w, struct piece n)
 }
 
 /* Something before or behind all three texts. */
-static struct piece around(struct swift *w, const char *before, struct piece n, const char *behind)
+static struct piece put_around(struct swift *w, const char *before, struct piece n,
+			       const char *behind)
 {
 	n.plain = say(w, "%s%s%s", before, n.plain, behind);
 	n.whole = say(w, "%s%s%s", before, n.whole, behind);
@@ -363,7 +364,7 @@ static void read_operator(struct swift *w)
 {
 	static const char signs[] = "& @/= >    <*!|+?%-~   ^ .";
 	struct piece n = pop(w, NAME);
-	char *text = keep(w, mem_strdup(n.plain));
+	char *text = keep_memory(w, mem_strdup(n.plain));
 	const char fixity = next(w);
 
 	for (char *c = text; *c; c++)
@@ -579,7 +580,7 @@ static const char *list_text(struct swift *w, const struct list *l)
 
 static struct list *new_list(struct swift *w)
 {
-	return keep(w, mem_zalloc(sizeof(struct list)));
+	return keep_memory(w, mem_zalloc(sizeof(struct list)));
 }
 
 static void push_tuple(struct swift *w, const struct list *l)
@@ -834,11 +835,11 @@ static void read_entity(struct swift *w)
 	}
 	if (c == 'A') {
 		text = say(w, "default argument %u of ", number(w));
-		push(w, around(w, text, pop_context(w), ""));
+		push(w, put_around(w, text, pop_context(w), ""));
 		return;
 	}
 	if (c == 'i') {
-		push(w, around(w, "variable initialization expression of ", pop_context(w), ""));
+		push(w, put_around(w, "variable initialization expression of ", pop_context(w), ""));
 		return;
 	}
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
@@ -882,7 +883,7 @@ static void read_accessor(struct swift *w, struct piece n, const char *type)
 		if (strncmp(w->at, kinds[i].letters, strlen(kinds[i].letters)))
 			continue;
 		w->at += strlen(kinds[i].letters);
-		n = around(w, "", n, say(w, ".%s", kinds[i].name));
+		n = put_around(w, "", n, say(w, ".%s", kinds[i].name));
 		n.full = say(w, "%s : %s", n.full, type);
 		push(w, n);
 		return;
@@ -986,7 +987,7 @@ static void read_specialization(struct swift *w, const char *kind)
 		first = took(w, FIRST);
 		types = joined(w, types, pop(w, TYPE).full, ", ");
 	}
-	push(w, around(w, say(w, "generic %s <%s> of ", kind, types), pop_context(w), ""));
+	push(w, put_around(w, say(w, "generic %s <%s> of ", kind, types), pop_context(w), ""));
 }
 
 static void read_thunk(struct swift *w)
@@ -1011,12 +1012,12 @@ static void read_thunk(struct swift *w)
 				       c == 'Y' ? "suspend resume partial function for"
 						: "await resume partial function for");
 
-		push(w, around(w, text, pop_context(w), ""));
+		push(w, put_around(w, text, pop_context(w), ""));
 		return;
 	}
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
 		if (c == kinds[i].letter) {
-			push(w, around(w, kinds[i].text, pop_context(w), ""));
+			push(w, put_around(w, kinds[i].text, pop_context(w), ""));
 			return;
 		}
 	}
@@ -1033,7 +1034,7 @@ static bool read_made(struct swift *w, const struct made *kinds, size_t n)
 			continue;
 		w->at += strlen(kinds[i].letters);
 		took(w, SIGNATURE);
-		push(w, around(w, kinds[i].text, pop(w, TYPE), ""));
+		push(w, put_around(w, kinds[i].text, pop(w, TYPE), ""));
 		return true;
 	}
 	return false;
@@ -1067,8 +1068,8 @@ static void read_generated(struct swift *w)
 	if (next_is(w, 'Z')) {
 		took(w, FIRST);
 		n = pop_name(w);
-		push(w, around(w, "one-time initialization function for ",
-			       inside(w, pop_context(w), n), ""));
+		push(w, put_around(w, "one-time initialization function for ",
+				   inside(w, pop_context(w), n), ""));
 	} else if (*w->at == 'l' || *w->at == 'L') {
 		w->at++;
 		in = pop_conformance(w);

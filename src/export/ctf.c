@@ -50,7 +50,7 @@ struct ctf {
 };
 
 /* The stream's order of bytes is little-endian. */
-static void put(struct ctf *c, uint64_t v, unsigned bytes)
+static void put_number(struct ctf *c, uint64_t v, unsigned bytes)
 {
 	for (; bytes--; v >>= 8)
 		c->packet[c->n++] = (char)v;
@@ -62,15 +62,15 @@ static void put(struct ctf *c, uint64_t v, unsigned bytes)
 static void put_head(struct ctf *c, size_t content)
 {
 	c->n = 0;
-	put(c, 0xc1fc1fc1, 4);
-	put(c, 0, 4);
-	put(c, c->first, 8);
-	put(c, c->last, 8);
-	put(c, content * 8, 8);
-	put(c, content * 8, 8);
-	put(c, c->lost, 8);
-	put(c, c->number++, 4);
-	put(c, 0, 8);
+	put_number(c, 0xc1fc1fc1, 4);
+	put_number(c, 0, 4);
+	put_number(c, c->first, 8);
+	put_number(c, c->last, 8);
+	put_number(c, content * 8, 8);
+	put_number(c, content * 8, 8);
+	put_number(c, c->lost, 8);
+	put_number(c, c->number++, 4);
+	put_number(c, 0, 8);
 }
 
 /* Writes the packet that was begun, if one was; the next event begins another. */
@@ -101,10 +101,10 @@ static void begin_event(struct ctf *c, const struct walk_step *s, unsigned id, s
 		c->first = c->last;
 		c->n = PACKET_HEAD;
 	}
-	put(c, id, 2);
-	put(c, c->last, 8);
-	put(c, t->pid, 4);
-	put(c, files_tid(&c->walk, s->lane), 4);
+	put_number(c, id, 2);
+	put_number(c, c->last, 8);
+	put_number(c, t->pid, 4);
+	put_number(c, files_tid(&c->walk, s->lane), 4);
 	memset(c->packet + c->n, 0, 17);
 	memcpy(c->packet + c->n, comm, strnlen(comm, TRACE_COMM));
 	c->n += 17;
@@ -115,8 +115,8 @@ static void begin_event(struct ctf *c, const struct walk_step *s, unsigned id, s
 static void put_call(struct ctf *c, const struct walk_step *s)
 {
 	begin_event(c, s, s->kind == WALK_BEGIN ? CTF_ENTRY : CTF_EXIT, 16);
-	put(c, files_address(s->function), 8);
-	put(c, s->depth ? files_address(s->frame[-1].function) : 0, 8);
+	put_number(c, files_address(s->function), 8);
+	put_number(c, s->depth ? files_address(s->frame[-1].function) : 0, 8);
 }
 
 /* An event's text, as brace prints it, cut at TEXT_MOST bytes so that it fits in a packet. */
@@ -128,7 +128,7 @@ static void put_event(struct ctf *c, const struct walk_step *s)
 	begin_event(c, s, CTF_EVENT, n + 1);
 	memcpy(c->packet + c->n, text, n);
 	c->n += n;
-	put(c, 0, 1);
+	put_number(c, 0, 1);
 }
 
 /* Counted before the event is begun: that may flush a packet, whose head then has them. */
@@ -136,7 +136,7 @@ static void put_loss(struct ctf *c, const struct walk_step *s)
 {
 	c->lost += s->lost;
 	begin_event(c, s, CTF_LOST, 8);
-	put(c, s->lost, 8);
+	put_number(c, s->lost, 8);
 }
 
 /* The walk's step. A failed write ends the walk. */

@@ -177,7 +177,7 @@ static int put_marker(struct firefox *p, const struct walk_step *s)
 }
 
 /* WALK_BEGIN to WALK_LOST, in the order of the enumeration. */
-static int take(void *arg, const struct walk_step *s)
+static int put_step(void *arg, const struct walk_step *s)
 {
 	static int (*const put[WALK_KINDS_N])(struct firefox *, const struct walk_step *) = {
 		[WALK_BEGIN] = begin_call, [WALK_END] = end_call, [WALK_EVENT] = put_marker,
@@ -632,7 +632,7 @@ static int write_firefox(struct export_job *job, struct err *err)
 	walk_init(&p.walk, job->source);
 	p.walk.cuts = true;
 	p.texts = event_texts_new(job->source->info);
-	r = export_walk(job, &p.walk, take, &p, err);
+	r = export_walk(job, &p.walk, put_step, &p, err);
 	if (!r)
 		r = put_all(&p);
 	free_profile(&p);

@@ -207,7 +207,8 @@ int html_columns_slept(struct html_columns *c, uint32_t lane, uint64_t from, uin
 }
 
 /* The event's description; NULL: the file does not have it. */
-static const struct trace_event *about(const struct html_columns *c, const struct walk_step *s)
+static const struct trace_event *description_of(const struct html_columns *c,
+						const struct walk_step *s)
 {
 	return trace_info_event(c->walk->info, s->event->fn);
 }
@@ -328,7 +329,7 @@ static int take_syscall(struct html_columns *c, const struct walk_step *s, uint6
 /* The thread's state by an event, if it tells one: a context switch, a call of the system. */
 static int take_state(struct html_columns *c, const struct walk_step *s, uint64_t now)
 {
-	const struct trace_event *e = about(c, s);
+	const struct trace_event *e = description_of(c, s);
 
 	if (!e)
 		return 0;

@@ -30,7 +30,7 @@ void trace_dat_put_at(char *to, uint64_t v, unsigned bytes)
 }
 
 /* Appends a number to the page; the caller has made room. */
-static void put(struct cpu_page *p, uint64_t v, unsigned bytes)
+static void put_number(struct cpu_page *p, uint64_t v, unsigned bytes)
 {
 	trace_dat_put_at(p->at + p->n, v, bytes);
 	p->n += bytes;
@@ -95,13 +95,13 @@ static void put_head(struct cpu_page *p, uint64_t delta, size_t n)
 	size_t words = (n + 3) / 4;
 
 	if (delta >> DELTA_BITS) {
-		put(p, TYPE_TIME_EXTEND | (delta & ((1u << DELTA_BITS) - 1)) << 5, 4);
-		put(p, delta >> DELTA_BITS, 4);
+		put_number(p, TYPE_TIME_EXTEND | (delta & ((1u << DELTA_BITS) - 1)) << 5, 4);
+		put_number(p, delta >> DELTA_BITS, 4);
 		delta = 0;
 	}
-	put(p, (words <= TYPE_WORDS_MOST ? words : TYPE_LONG) | delta << 5, 4);
+	put_number(p, (words <= TYPE_WORDS_MOST ? words : TYPE_LONG) | delta << 5, 4);
 	if (words > TYPE_WORDS_MOST)
-		put(p, words * 4 + 4, 4);
+		put_number(p, words * 4 + 4, 4);
 }
 
 /* Makes room on the CPU's page for a record of n bytes, and writes its head and its common fields;
@@ -123,9 +123,9 @@ static struct cpu_page *begin_record(struct trace_dat *d, const struct walk_step
 	}
 	put_head(p, ns - p->last, n);
 	p->last = ns;
-	put(p, id, 2);
-	put(p, 0, 2);
-	put(p, files_tid(&d->walk, s->lane), 4);
+	put_number(p, id, 2);
+	put_number(p, 0, 2);
+	put_number(p, files_tid(&d->walk, s->lane), 4);
 	return p;
 }
 
@@ -155,12 +155,12 @@ static int put_begin(struct trace_dat *d, const struct walk_step *s)
 
 	if (!p)
 		return -d->err->code;
-	put(p, files_address(s->function), 8);
-	put(p, depth_of(d, s), 4);
+	put_number(p, files_address(s->function), 8);
+	put_number(p, depth_of(d, s), 4);
 	if (n)
-		put(p, 0, 4);
+		put_number(p, 0, 4);
 	for (uint32_t i = 0; i < n; i++)
-		put(p, words[i], 8);
+		put_number(p, words[i], 8);
 	return 0;
 }
 
@@ -172,12 +172,12 @@ static int put_end(struct trace_dat *d, const struct walk_step *s)
 
 	if (!p)
 		return -d->err->code;
-	put(p, files_address(s->function), 8);
-	put(p, trace_dat_returned(d, s), 8);
-	put(p, depth_of(d, s), 4);
-	put(p, 0, 4);
-	put(p, s->begin_ns, 8);
-	put(p, s->ns, 8);
+	put_number(p, files_address(s->function), 8);
+	put_number(p, trace_dat_returned(d, s), 8);
+	put_number(p, depth_of(d, s), 4);
+	put_number(p, 0, 4);
+	put_number(p, s->begin_ns, 8);
+	put_number(p, s->ns, 8);
 	return 0;
 }
 
@@ -246,7 +246,7 @@ static void put_stack(struct trace_dat *d, struct cpu_page *p, const struct even
 
 	for (size_t i = 0; i < e->count / 8; i++) {
 		over |= i && !e->payload[i];
-		put(p, i && !over ? frame_address(d, e, e->payload[i]) : e->payload[i], 8);
+		put_number(p, i && !over ? frame_address(d, e, e->payload[i]) : e->payload[i], 8);
 	}
 }
 
@@ -269,7 +269,7 @@ static int put_event(struct trace_dat *d, const struct walk_step *s)
 	memcpy(p->at + p->n, s->event->payload, n);
 	p->n += n;
 	for (; n % 4; n++)
-		put(p, 0, 1);
+		put_number(p, 0, 1);
 	return 0;
 }
 

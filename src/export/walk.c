@@ -122,7 +122,7 @@ static struct walk_step step_on(struct walk *w, uint32_t lane, const struct call
 }
 
 /* The first failure of the exporter ends what is given; walk_run() returns it. */
-static void give(struct walk *w, const struct walk_step *s)
+static void give_step(struct walk *w, const struct walk_step *s)
 {
 	if (!w->failed)
 		w->failed = w->take(w->arg, s);
@@ -194,7 +194,7 @@ static void begin_call(struct walk *w, uint32_t lane, const struct call_step *s)
 	step.frame = &l->open.at[l->open.n - 1];
 	step.below = find_below(w, lane, step.frame);
 	w->counts.calls++;
-	give(w, &step);
+	give_step(w, &step);
 }
 
 /* Counts the marks by which the command says what the other format has no place for. */
@@ -225,7 +225,7 @@ static void end_call(struct walk *w, uint32_t lane, const struct call_step *s, u
 	step.flags = (uint8_t)flags;
 	step.frame = f;
 	count_end(&w->counts, flags);
-	give(w, &step);
+	give_step(w, &step);
 	charge_below(w, f, ticks);
 	free(f->arguments);
 	l->open.n--;
@@ -326,7 +326,7 @@ static void take_lost(struct walk *w, uint32_t lane, const struct call_step *s)
 	step.lost = s->count;
 	step.depth = (uint32_t)w->lanes.at[lane].open.n;
 	w->counts.losses++;
-	give(w, &step);
+	give_step(w, &step);
 }
 
 /* Its depth is the number of calls that are open around it. */
@@ -337,7 +337,7 @@ static void take_event(struct walk *w, uint32_t lane, const struct call_step *s)
 	step.event = s->event;
 	step.depth = (uint32_t)w->lanes.at[lane].open.n;
 	w->counts.events++;
-	give(w, &step);
+	give_step(w, &step);
 }
 
 /* The sink of tracks: it returns nothing, and a failure is kept in w->failed. */

@@ -118,7 +118,7 @@ static size_t refer_to_other(struct debug_printing *p, const struct hist_referen
 }
 
 /* Takes up what the value reads, operands from left to right. */
-static void refer(struct debug_printing *p, const struct hist_field *f)
+static void refer_operands(struct debug_printing *p, const struct hist_field *f)
 {
 	if (f->source == HIST_REFERENCE)
 		refer_to_other(p, &p->c->references.at[f->reference], f);
@@ -126,7 +126,7 @@ static void refer(struct debug_printing *p, const struct hist_field *f)
 		refer_to_own(p, f->reference);
 	for (size_t i = 0; f->source == HIST_EXPRESSION && i < 2; i++)
 		if (f->operands[i])
-			refer(p, f->operands[i]);
+			refer_operands(p, f->operands[i]);
 }
 
 /* A field that synthetic events get has a variable of its own, and is read by that. */
@@ -136,7 +136,7 @@ static void pass_on(struct debug_printing *p, const struct hist_field *f, const 
 	struct debug_reference to = { f, name, "", *next, p->number, NULL, true };
 
 	if (f->source == HIST_REFERENCE || f->source == HIST_VARIABLE) {
-		refer(p, f);
+		refer_operands(p, f);
 		return;
 	}
 	*vec_add(&p->passed) = (struct debug_passed){ f, name, (*next)++ };
@@ -169,11 +169,11 @@ static void number_all(struct debug_printing *p)
 	size_t next = c->n_variables;
 
 	for (size_t i = 0; i < c->n_values; i++)
-		refer(p, &c->values[i]);
+		refer_operands(p, &c->values[i]);
 	for (size_t i = 0; i < c->n_variables; i++)
-		refer(p, &c->variables[i].field);
+		refer_operands(p, &c->variables[i].field);
 	for (size_t i = 0; i < c->n_keys; i++)
-		refer(p, &c->keys[i]);
+		refer_operands(p, &c->keys[i]);
 	for (size_t i = 0; i < c->n_actions; i++)
 		number_action(p, i, &next);
 }

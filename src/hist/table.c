@@ -221,7 +221,7 @@ void hist_table_sketch(struct hist_table *t, struct hist_entry *e, const struct 
 }
 
 /* Sketched values take the places of sums, where the order and the printers find them. */
-static void settle(const struct hist_table *t, const struct hist_command *c)
+static void put_sketched(const struct hist_table *t, const struct hist_command *c)
 {
 	for (size_t i = 0; i < c->n_values; i++) {
 		const struct hist_field *f = &c->values[i];
@@ -332,7 +332,7 @@ struct hist_entry **hist_table_sorted(const struct hist_table *t, const struct h
 	size_t n = t->entries.n;
 	struct hist_entry **sorted = mem_zalloc((n + 1) * sizeof(*sorted));
 
-	settle(t, c);
+	put_sketched(t, c);
 	if (n)
 		memcpy(sorted, t->entries.at, n * sizeof(*sorted));
 	qsort_r(sorted, n, sizeof(*sorted), compare_entries, (void *)c);

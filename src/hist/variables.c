@@ -78,8 +78,8 @@ static size_t add_reference(struct hist_parse *p, const struct hist_reference *r
 }
 
 /* *f reads what `like` is the value of. */
-static void refer(struct hist_parse *p, const struct hist_reference *r,
-		  const struct hist_field *like, struct hist_field *f)
+static void refer_to(struct hist_parse *p, const struct hist_reference *r,
+		     const struct hist_field *like, struct hist_field *f)
 {
 	*f = (struct hist_field){ .source = HIST_REFERENCE,
 				  .shape = like->shape,
@@ -145,7 +145,7 @@ int parse_find_variable(struct hist_parse *p, struct words system, struct words 
 	r.variable = s.variable;
 	r.nested = s.found->command->nested;
 	r.qualified = system.at;
-	refer(p, &r, &s.found->command->variables[s.variable].field, f);
+	refer_to(p, &r, &s.found->command->variables[s.variable].field, f);
 	return 1;
 }
 
@@ -232,6 +232,6 @@ int parse_find_field(struct hist_parse *p, struct words system, struct words eve
 	r.shared = s.found->shared;
 	r.n_keys = s.found->command->n_keys;
 	r.event = s.found->event;
-	refer(p, &r, &r.field, f);
+	refer_to(p, &r, &r.field, f);
 	return 0;
 }

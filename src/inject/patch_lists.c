@@ -98,7 +98,7 @@ struct evidence {
 	unsigned found[]; /* by list */
 };
 
-static void look(void *work)
+static void find_standing(void *work)
 {
 	struct evidence *e = work;
 
@@ -116,7 +116,7 @@ static bool look_aside(struct evidence *e, size_t bytes)
 
 	if (atomic_load_explicit(&in_vain, memory_order_relaxed) >= IN_VAIN_MOST)
 		return false;
-	r = aside_run(look, e, bytes, LOOK_MS);
+	r = aside_run(find_standing, e, bytes, LOOK_MS);
 	atomic_fetch_add_explicit(&in_vain, r == -ETIMEDOUT, memory_order_relaxed);
 	return r == 0;
 }

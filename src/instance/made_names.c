@@ -72,7 +72,7 @@ static void drop_code(struct made_names *n, struct made_file *f)
 	made_code_free(&f->code);
 }
 
-static void leave(struct made_names *n, struct made_image *m)
+static void leave_image(struct made_names *n, struct made_image *m)
 {
 	drop_code(n, &m->map);
 	drop_code(n, &m->dump);
@@ -87,7 +87,7 @@ void made_names_free(struct made_names *n)
 	if (!n)
 		return;
 	for (size_t i = 0; i < n->images.n; i++)
-		leave(n, &n->images.at[i]);
+		leave_image(n, &n->images.at[i]);
 	vec_free(&n->images);
 	free(n);
 }
@@ -107,8 +107,8 @@ static size_t add_dump(struct made_code *m, const void *bytes, size_t n)
 }
 
 /* Takes bytes of a file, as far as the session has room; returns how many were whole entries. */
-static size_t take(struct made_names *n, struct made_file *f, add_bytes *add, const char *bytes,
-		   size_t size)
+static size_t take_bytes(struct made_names *n, struct made_file *f, add_bytes *add,
+			 const char *bytes, size_t size)
 {
 	uint64_t left_out = f->code.left_out;
 	uint64_t others = n->info->made_bytes - made_code_bytes(&f->code);
@@ -156,7 +156,7 @@ static void read_more(struct made_names *n, struct made_file *f, int fd, add_byt
 		return;
 	buffer = mem_realloc(NULL, BUFFER, 1);
 	while (took && f->took < READ_MAX && (got = pread(fd, buffer, BUFFER, (off_t)f->at)) > 0)
-		took = take(n, f, add, buffer, (size_t)got);
+		took = take_bytes(n, f, add, buffer, (size_t)got);
 	free(buffer);
 	f->ended = f->code.bad || f->took >= READ_MAX || (!took && got == BUFFER);
 	n->info->made_left_out += f->ended && !f->code.bad;
@@ -188,7 +188,7 @@ static void know_process(struct made_image *m, const struct trace_info *info)
 }
 
 /* Reads what is new. */
-static void look(struct made_names *n, struct made_image *m)
+static void read_new_code(struct made_names *n, struct made_image *m)
 {
 	pid_t pid = (pid_t)n->info->images.at[m->image].pid;
 	uint64_t now = monotonic_ms();
@@ -227,7 +227,7 @@ static struct made_image *image_of(struct made_names *n, uint32_t image)
 		m = vec_add(&n->images);
 		*m = (struct made_image){ .image = image, .dump_fd = -1 };
 	}
-	look(n, m);
+	read_new_code(n, m);
 	return m;
 }
 
@@ -243,7 +243,7 @@ static void leave_ended(struct made_names *n, uint64_t tsc)
 		if (!m->ended_tsc)
 			m->ended_tsc = clock_tsc();
 		else if (tsc > m->ended_tsc)
-			leave(n, m);
+			leave_image(n, m);
 	}
 }
 

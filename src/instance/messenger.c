@@ -345,7 +345,7 @@ static void *run(void *arg)
 }
 
 /* (locked) No signal comes to this thread: brace's own handlers run on others. */
-static bool begin(void)
+static bool begin_thread(void)
 {
 	pthread_t thread;
 	sigset_t all, before;
@@ -369,7 +369,7 @@ static void enqueue(struct message m)
 
 	outside_get(m.to);
 	pthread_mutex_lock(&messenger.lock);
-	room = messenger.n < QUEUE_MOST && begin();
+	room = messenger.n < QUEUE_MOST && begin_thread();
 	if (room) {
 		messenger.at[(messenger.first + messenger.n++) % QUEUE_MOST] = m;
 		pthread_cond_broadcast(&messenger.changed);

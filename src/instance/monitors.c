@@ -203,8 +203,8 @@ static bool is_surely_closed(struct monitors *m, uint32_t pid, uint32_t fd)
 
 static const char open_state[] = "open", closed_state[] = "closed";
 
-static void tell(uint32_t fd, bool closed, const char *event, const char *next,
-		 monitor_sink *sink, void *arg)
+static void tell_step(uint32_t fd, bool closed, const char *event, const char *next,
+		      monitor_sink *sink, void *arg)
 {
 	const struct monitor_step s = { RV_EBADF, (int32_t)fd,
 					closed ? closed_state : open_state, event, next,
@@ -216,7 +216,7 @@ static void tell(uint32_t fd, bool closed, const char *event, const char *next,
 /* The call has given the descriptor, so that it is open, whatever was known of it. */
 static void take_open(struct monitors *m, uint32_t pid, uint32_t fd, monitor_sink *sink, void *arg)
 {
-	tell(fd, is_closed(m, pid, fd), "open", open_state, sink, arg);
+	tell_step(fd, is_closed(m, pid, fd), "open", open_state, sink, arg);
 	set_closed(m, pid, fd, false);
 }
 
@@ -225,9 +225,9 @@ static void take_close(struct monitors *m, uint32_t pid, const struct entered_ca
 		       int64_t result, monitor_sink *sink, void *arg)
 {
 	if (result != -EBADF)
-		tell(c->fd, false, "close", closed_state, sink, arg);
+		tell_step(c->fd, false, "close", closed_state, sink, arg);
 	else if (c->was_closed && is_surely_closed(m, pid, c->fd))
-		tell(c->fd, true, "close", NULL, sink, arg);
+		tell_step(c->fd, true, "close", NULL, sink, arg);
 	else
 		set_closed(m, pid, c->fd, false); /* it was unknown, and is so again */
 }
@@ -237,11 +237,11 @@ static void take_use(struct monitors *m, uint32_t pid, uint32_t fd, int64_t resu
 {
 	if (result == -EBADF) {
 		if (is_surely_closed(m, pid, fd))
-			tell(fd, true, "use", NULL, sink, arg);
+			tell_step(fd, true, "use", NULL, sink, arg);
 	} else {
 		if (is_closed(m, pid, fd))
 			take_open(m, pid, fd, sink, arg);
-		tell(fd, false, "use", open_state, sink, arg);
+		tell_step(fd, false, "use", open_state, sink, arg);
 	}
 }
 
@@ -395,7 +395,7 @@ static enum record_kind kind_of_record(struct monitors *m, uint32_t index)
 }
 
 /* An open of what was closed may be among what was lost. */
-static void lose(struct monitors *m, const struct event *e)
+static void forget_lost(struct monitors *m, const struct event *e)
 {
 	thread_of(m, e->thread)->n = 0;
 	forget_process(m, m->info->threads.at[e->thread].pid);
@@ -409,7 +409,7 @@ void monitors_event(struct monitors *m, const struct event *e, monitor_sink *sin
 		return;
 	m->at = e;
 	if (e->kind == EVENT_LOST) {
-		lose(m, e);
+		forget_lost(m, e);
 		return;
 	}
 	kind = e->kind == EVENT_TRACE ? kind_of_record(m, e->fn) : RECORD_NONE;

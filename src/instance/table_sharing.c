@@ -69,7 +69,8 @@ static bool is_settled(const struct table_sharing *s, const struct table_clone *
 	return true;
 }
 
-static void settle(struct table_sharing *s, uint64_t tsc, table_sharing_over *over, void *arg)
+static void settle_clones(struct table_sharing *s, uint64_t tsc, table_sharing_over *over,
+			  void *arg)
 {
 	size_t kept = 0;
 
@@ -110,7 +111,7 @@ void table_sharing_clone(struct table_sharing *s, const struct event *e, bool ce
 	if (certain)
 		table_sharing_spoil(s, t->pid);
 	if (s->clones.n == CLONES_MOST)
-		settle(s, e->tsc, over, arg);
+		settle_clones(s, e->tsc, over, arg);
 	if (s->clones.n == CLONES_MOST && !make_room(s))
 		s->blind = true;
 	if (!s->blind)
@@ -155,7 +156,7 @@ bool table_sharing_is_clear(struct table_sharing *s, const struct event *e,
 		any |= concerns(&s->clones.at[i], t);
 	if (!any)
 		return true;
-	settle(s, e->tsc, over, arg);
+	settle_clones(s, e->tsc, over, arg);
 	for (size_t i = 0; i < s->clones.n; i++)
 		if (concerns(&s->clones.at[i], t))
 			return false;

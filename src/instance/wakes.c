@@ -226,8 +226,9 @@ static void describe(struct trace_latency *l, const struct trace_info *info,
 	memcpy(l->comm, trace_thread_name_at(t, f->in), sizeof(l->comm));
 }
 
-static void keep(struct buffer *b, const struct trace_info *info, struct event_catalogue *events,
-		 const struct wakeup_found *f, uint64_t ns, const struct wakes_task *woken)
+static void keep_longest(struct buffer *b, const struct trace_info *info,
+			 struct event_catalogue *events, const struct wakeup_found *f, uint64_t ns,
+			 const struct wakes_task *woken)
 {
 	const struct event_entry *wake = events_find(events, "ftrace", "wakeup");
 	const struct event_entry *change = events_find(events, "ftrace", "context_switch");
@@ -262,5 +263,5 @@ void wakes_take(struct buffer *b, const struct trace_info *info, struct event_ca
 		return;
 	woken = task_of(tid);
 	if (is_watched(wakes, &woken))
-		keep(b, info, events, f, ns, &woken);
+		keep_longest(b, info, events, f, ns, &woken);
 }

@@ -217,7 +217,7 @@ static void end(struct kernel_elsewhere *e, struct doing *d, uint64_t tsc)
 
 /* Begins what a CPU does now. Its work until then has ended without a record: it does one thing at
  * a time. */
-static void begin(struct kernel_elsewhere *e, struct doing *d, struct doing now, bool ours)
+static void begin_doing(struct kernel_elsewhere *e, struct doing *d, struct doing now, bool ours)
 {
 	end(e, d, now.tsc);
 	*d = now;
@@ -382,7 +382,7 @@ static void begin_softirq(struct kernel_elsewhere *e, uint16_t cpu,
 	const bool ours = c->raised & bit;
 
 	c->raised &= ~bit;
-	begin(e, &c->softirq, now, ours);
+	begin_doing(e, &c->softirq, now, ours);
 }
 
 /* No program asks for an interrupt: it becomes the program's when it wakes one of its threads. */
@@ -392,7 +392,7 @@ static void begin_irq(struct kernel_elsewhere *e, uint16_t cpu, uint32_t fn,
 	const struct doing now = { .thread = track_of(e, cpu, 0, r->tsc), .cpu = cpu, .tsc = r->tsc,
 				   .fn = fn };
 
-	begin(e, &cpu_of(e, cpu)->irq, now, false);
+	begin_doing(e, &cpu_of(e, cpu)->irq, now, false);
 }
 
 static void begin_work(struct kernel_elsewhere *e, uint16_t cpu, uint32_t tid,
@@ -403,7 +403,8 @@ static void begin_work(struct kernel_elsewhere *e, uint16_t cpu, uint32_t tid,
 				   .cpu = cpu, .tsc = r->tsc,
 				   .fn = kernel_symbols_at(e->records->used->all, function) };
 
-	begin(e, worker_of(e, tid), now, take_work(e, field_of(e, r, e->offsets[WORK_START], 8)));
+	begin_doing(e, worker_of(e, tid), now,
+		    take_work(e, field_of(e, r, e->offsets[WORK_START], 8)));
 }
 
 /* Where it ends may be another CPU than where it began. */

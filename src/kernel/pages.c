@@ -133,7 +133,7 @@ void kernel_page_cut(uint8_t *page, uint32_t n, bool lost)
 
 /* --- pages that are made here ------------------------------------------------------------- */
 
-static void put(struct kernel_made_page *p, const void *bytes, size_t n)
+static void put_bytes(struct kernel_made_page *p, const void *bytes, size_t n)
 {
 	vec_reserve(&p->bytes, p->bytes.n + n);
 	memcpy(p->bytes.at + p->bytes.n, bytes, n);
@@ -144,7 +144,7 @@ static void put_word(struct kernel_made_page *p, uint32_t kind, uint32_t above)
 {
 	const uint32_t word = kind | above << KIND_BITS;
 
-	put(p, &word, sizeof(word));
+	put_bytes(p, &word, sizeof(word));
 }
 
 /* The deltas count from the page's stamp, the first record's. A long record's length counts its own
@@ -156,7 +156,7 @@ void kernel_made_add(struct kernel_made_page *p, uint64_t tsc, const void *data,
 	uint64_t delta;
 
 	if (!p->bytes.n) {
-		put(p, head, sizeof(head));
+		put_bytes(p, head, sizeof(head));
 		p->tsc = tsc;
 	}
 	delta = tsc > p->tsc ? tsc - p->tsc : 0;
@@ -165,12 +165,12 @@ void kernel_made_add(struct kernel_made_page *p, uint64_t tsc, const void *data,
 		const uint32_t upper = (uint32_t)(delta >> DELTA_BITS);
 
 		put_word(p, KIND_EXTEND, (uint32_t)delta & ((1u << DELTA_BITS) - 1));
-		put(p, &upper, sizeof(upper));
+		put_bytes(p, &upper, sizeof(upper));
 		delta = 0;
 	}
 	put_word(p, KIND_LONG, (uint32_t)delta);
-	put(p, &length, sizeof(length));
-	put(p, data, n);
+	put_bytes(p, &length, sizeof(length));
+	put_bytes(p, data, n);
 }
 
 void kernel_made_end(struct kernel_made_page *p, uint64_t lost)
@@ -178,11 +178,11 @@ void kernel_made_end(struct kernel_made_page *p, uint64_t lost)
 	uint64_t commit;
 
 	if (!p->bytes.n)
-		put(p, (const uint64_t[2]){ p->tsc, 0 }, KERNEL_PAGE_HEADER);
+		put_bytes(p, (const uint64_t[2]){ p->tsc, 0 }, KERNEL_PAGE_HEADER);
 	commit = p->bytes.n - KERNEL_PAGE_HEADER;
 	if (lost) {
 		commit |= COMMIT_MISSED | COMMIT_MISSED_STORED;
-		put(p, &lost, sizeof(lost));
+		put_bytes(p, &lost, sizeof(lost));
 	}
 	memcpy(p->bytes.at + sizeof(commit), &commit, sizeof(commit));
 }

@@ -142,7 +142,7 @@ static void describe(struct producer *p, struct trace_info *info)
 }
 
 /* The kernel's source stays its owner's. */
-static void leave(struct producer *p)
+static void leave_source(struct producer *p)
 {
 }
 
@@ -159,7 +159,7 @@ struct kernel_producer *kernel_producer_new(struct kernel_source *source, struct
 {
 	static const struct producer_ops ops = {
 		.of_kernel = true, .pass = pass, .thread = describe_thread, .describe = describe,
-		.free = leave,
+		.free = leave_source,
 	};
 	struct kernel_producer *k = mem_zalloc(sizeof(*k));
 

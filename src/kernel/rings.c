@@ -252,8 +252,8 @@ static int give_own(struct kernel_rings *r, struct kernel_ring *g, kernel_rings_
 }
 
 /* Elsewhere hears of the program's record first: it may cause what comes next. */
-static int give(struct kernel_rings *r, struct kernel_ring *g, kernel_rings_sink *sink,
-		void *context, struct err *err)
+static int give_next(struct kernel_rings *r, struct kernel_ring *g, kernel_rings_sink *sink,
+		     void *context, struct err *err)
 {
 	int e = 0;
 
@@ -293,7 +293,7 @@ int kernel_rings_give(struct kernel_rings *r, uint64_t until, kernel_rings_sink 
 	int e = 0;
 
 	while (!e && (g = earliest(r)) && next_time(r, g) <= until)
-		e = give(r, g, sink, context, err);
+		e = give_next(r, g, sink, context, err);
 	return e;
 }
 

@@ -119,8 +119,8 @@ static void put_switch(struct kernel_tracepoints *t, struct tracepoint_ring *r,
 
 /* A loss lies before the next record, and a page tells it at its beginning. Returns how many pages
  * were ended. */
-static size_t take(struct kernel_tracepoints *t, uint16_t cpu, const struct kernel_perf_record *p,
-		   struct kernel_rings *rings)
+static size_t take_perf_record(struct kernel_tracepoints *t, uint16_t cpu,
+			       const struct kernel_perf_record *p, struct kernel_rings *rings)
 {
 	struct tracepoint_ring *r = &t->cpus.at[cpu];
 	char comm[TRACE_COMM];
@@ -162,7 +162,7 @@ static size_t read_ring(struct kernel_tracepoints *t, uint16_t cpu, struct kerne
 		copy_out(r, tail, t->record, h.size);
 		tail += h.size;
 		if (kernel_perf_record_read(t->record, h.size, &p))
-			pages += take(t, cpu, &p, rings);
+			pages += take_perf_record(t, cpu, &p, rings);
 	}
 	/* The kernel overwrites only before data_tail: pairs with its reading of data_tail. */
 	__atomic_store_n(&r->page->data_tail, tail, __ATOMIC_RELEASE);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Room for both comes first: a failure leaves no record without its bytes. */
-static void keep(struct load *l, struct kept_record record, const void *bytes)
+static void keep_record(struct load *l, struct kept_record record, const void *bytes)
 {
 	size_t room = ((size_t)record.bytes + 7) / 8 * 8;
 
@@ -25,10 +25,10 @@ static void keep(struct load *l, struct kept_record record, const void *bytes)
 void call_records_take(struct load *l, const struct call_step *s, uint32_t slice)
 {
 	if (s->flags & CALL_ARGUMENTS)
-		keep(l,
-		     (struct kept_record){ .bytes = (uint32_t)s->event->count, .slice = slice,
-					   .thread = s->thread, .fn = s->fn },
-		     s->event->payload);
+		keep_record(l,
+			    (struct kept_record){ .bytes = (uint32_t)s->event->count, .slice = slice,
+						  .thread = s->thread, .fn = s->fn },
+			    s->event->payload);
 }
 
 /* A number alone is in the call's row. A text that could not be read has no bytes, and is told by
@@ -38,9 +38,9 @@ void call_records_return(struct load *l, const struct call_step *s, uint32_t sli
 	const struct call_value v = call_step_value(s);
 
 	if (v.flags & (CALL_FLOAT | CALL_TEXT | CALL_BLOCK))
-		keep(l,
-		     (struct kept_record){ .value = v.number, .tsc = s->tsc,
-					   .bytes = v.text ? v.bytes : 0, .flags = v.flags,
-					   .slice = slice, .thread = s->thread, .fn = s->fn },
-		     v.text);
+		keep_record(l,
+			    (struct kept_record){ .value = v.number, .tsc = s->tsc,
+						  .bytes = v.text ? v.bytes : 0, .flags = v.flags,
+						  .slice = slice, .thread = s->thread, .fn = s->fn },
+			    v.text);
 }

@@ -29,7 +29,7 @@ static struct argument_told named(const struct prototype_value *v, enum argument
 }
 
 /* The visitor gets texts that live for this call. */
-static void tell(const struct telling *t, const struct argument_told *a)
+static void tell_argument(const struct telling *t, const struct argument_told *a)
 {
 	t->visit(t->context, a);
 }
@@ -39,7 +39,7 @@ static void tell_kind(const struct telling *t, const struct prototype_value *v,
 {
 	struct argument_told a = named(v, kind);
 
-	tell(t, &a);
+	tell_argument(t, &a);
 }
 
 /* At most PROTOTYPE_STRING of the characters. */
@@ -51,7 +51,7 @@ static void tell_text(const struct telling *t, const struct prototype_value *v, 
 	a.text = text;
 	a.more = n > PROTOTYPE_STRING;
 	a.bytes = (uint32_t)(a.more ? PROTOTYPE_STRING : n);
-	tell(t, &a);
+	tell_argument(t, &a);
 }
 
 static void tell_pointer(const struct telling *t, const struct prototype_value *v, uint64_t number)
@@ -59,7 +59,7 @@ static void tell_pointer(const struct telling *t, const struct prototype_value *
 	struct argument_told a = named(v, ARGUMENT_POINTER);
 
 	a.number = number;
-	tell(t, &a);
+	tell_argument(t, &a);
 }
 
 /* where: length << 16 | offset, as the record has it of a string. */
@@ -89,7 +89,7 @@ static void tell_words(const struct telling *t, const struct prototype_value *v,
 	words[text.n] = '\0';
 	a->text = words;
 	a->bytes = (uint32_t)text.n;
-	tell(t, a);
+	tell_argument(t, a);
 }
 
 /* As a text of one character: JSON has no other word for it. */
@@ -124,7 +124,7 @@ static void tell_number(const struct telling *t, const struct prototype_value *v
 	if (v->type == PROTOTYPE_ENUM || v->type == PROTOTYPE_FLOAT)
 		tell_words(t, v, &a, number);
 	else
-		tell(t, &a);
+		tell_argument(t, &a);
 }
 
 /* Words for what has more bytes than a number. */
@@ -146,7 +146,7 @@ static bool tell_whole(const struct telling *t, const struct prototype_value *v)
 	words[text.n] = '\0';
 	a.text = words;
 	a.bytes = (uint32_t)text.n;
-	tell(t, &a);
+	tell_argument(t, &a);
 	return true;
 }
 
@@ -175,10 +175,10 @@ static void tell_struct(const struct telling *t, const struct prototype_value *v
 		return;
 	}
 	open.more = v->more;
-	tell(t, &open);
+	tell_argument(t, &open);
 	for (uint32_t i = 1; i <= v->members; i++)
 		tell_value(t, v + i);
-	tell(t, &close);
+	tell_argument(t, &close);
 }
 
 static void tell_list(const struct telling *t, const struct prototype_value *v)
@@ -191,7 +191,7 @@ static void tell_list(const struct telling *t, const struct prototype_value *v)
 
 		tell_value(t, &element);
 	}
-	tell(t, &end);
+	tell_argument(t, &end);
 }
 
 /* A record that was cut, or one of another prototype, has fewer bytes than the value needs: it is

@@ -26,7 +26,7 @@ struct black_box_reading {
 };
 
 /* Keeps a finished call; the ring has the last r->keep. */
-static void keep(void *arg, const struct call_step *s)
+static void keep_finished(void *arg, const struct call_step *s)
 {
 	struct black_box_reading *r = arg;
 	struct black_box_thread *t = r->to;
@@ -51,7 +51,7 @@ static int read_events(struct store_cursor *cursor, struct calls *calls,
 
 	while ((n = store_cursor_next(cursor, events, EVENTS, err)) > 0)
 		for (int i = 0; i < n; i++) {
-			calls_feed(calls, &events[i], keep, r);
+			calls_feed(calls, &events[i], keep_finished, r);
 			if (events[i].tsc > r->to->tsc)
 				r->to->tsc = events[i].tsc;
 		}

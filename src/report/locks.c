@@ -176,8 +176,8 @@ static struct lock_holding *find_held(struct lock_thread *t, uint32_t lock)
 }
 
 /* orders: it might have waited for the lock. */
-static void take(struct locks *l, uint32_t thread, uint32_t lock, uint32_t site, uint64_t tsc,
-		 bool orders)
+static void take_lock(struct locks *l, uint32_t thread, uint32_t lock, uint32_t site, uint64_t tsc,
+		      bool orders)
 {
 	struct lock_thread *t = thread_of(l, thread);
 	struct lock_holding *h = find_held(t, lock);
@@ -276,7 +276,7 @@ static void end_call(struct locks *l, const struct call_step *s)
 	}
 	site = site_of(l, s, c.f->kind);
 	if (c.released)
-		take(l, s->thread, c.other, site, s->tsc, true);
+		take_lock(l, s->thread, c.other, site, s->tsc, true);
 	if (!l->sites.n || !is_got(&c, s))
 		return;
 	ticks = s->tsc > c.begin ? s->tsc - c.begin : 0;
@@ -286,7 +286,7 @@ static void end_call(struct locks *l, const struct call_step *s)
 	if (l->locks.at[c.lock].site == NO_LOCK)
 		l->locks.at[c.lock].site = site;
 	if (c.f->kind != LOCK_COND && c.f->kind != LOCK_SEM)
-		take(l, s->thread, c.lock, site, s->tsc, lock_act_waits(c.f->act));
+		take_lock(l, s->thread, c.lock, site, s->tsc, lock_act_waits(c.f->act));
 }
 
 /* Losses leave nothing known, and so not what the thread holds. */

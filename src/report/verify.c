@@ -378,7 +378,7 @@ static void end_call(struct verify *v, const struct call_step *s)
 
 /* A thread's losses lie between its record before and this one: faults that were found meanwhile
  * may not be any. */
-static void lose(struct verify *v, uint32_t thread)
+static void drop_doubtful(struct verify *v, uint32_t thread)
 {
 	struct verify_thread *t = thread_of(v, thread);
 	const uint32_t owner = owner_of(v, thread);
@@ -428,7 +428,7 @@ static void take_step(void *arg, const struct call_step *s)
 	if (handler && s->kind == CALL_LEAVE && !(s->flags & CALL_UNFINISHED))
 		call_happens(v, &v->handlers, NULL, s, true);
 	if (s->kind == CALL_LOST)
-		lose(v, s->thread);
+		drop_doubtful(v, s->thread);
 }
 
 /* --- events ---------------------------------------------------------------------------------- */

@@ -348,8 +348,8 @@ struct wakeup_limits { uint64_t until, patience, horizon; };
 
 /* Moves the horizon to the time that a wait from `out` to `in` by one of these wakes would have,
  * unless that is later, or patience with it is at its end. */
-static void hold(const struct wakeup *w, const struct wakeup_candidate *seen, size_t n,
-		 uint64_t out, uint64_t in, struct wakeup_limits *l)
+static void hold_horizon(const struct wakeup *w, const struct wakeup_candidate *seen, size_t n,
+			 uint64_t out, uint64_t in, struct wakeup_limits *l)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct wakeup_wake *k = seen[i].wake;
@@ -373,12 +373,13 @@ uint64_t wakeup_horizon(const struct wakeup *w, uint64_t until, uint64_t patienc
 		const struct wakeup_call *c = t->n ? &t->open[t->n - 1] : NULL;
 
 		if (c)
-			hold(w, c->seen.at, c->seen.n, t->out ? t->out : until, UINT64_MAX, &l);
+			hold_horizon(w, c->seen.at, c->seen.n, t->out ? t->out : until,
+				     UINT64_MAX, &l);
 	}
 	for (size_t i = 0; i < w->pending.n; i++) {
 		const struct wakeup_wait *p = w->pending.at[i];
 
-		hold(w, p->seen.at, p->seen.n, p->out, p->in, &l);
+		hold_horizon(w, p->seen.at, p->seen.n, p->out, p->in, &l);
 	}
 	return l.horizon;
 }

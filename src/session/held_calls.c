@@ -179,7 +179,8 @@ static struct judgement look_up(struct held_calls *h, uint32_t image, uint32_t f
 
 /* look_up() with its answers kept, by image and id, outermost calls first. Both numbers come from
  * the program's records. */
-static struct judgement judge(struct held_calls *h, uint32_t image, uint32_t fn, bool inside)
+static struct judgement judge_function(struct held_calls *h, uint32_t image, uint32_t fn,
+				       bool inside)
 {
 	const size_t at = 2 * (size_t)fn + inside;
 	struct image_judgements *i;
@@ -258,7 +259,7 @@ struct passing {
 static void open_call(struct passing *p, const struct call_step *s)
 {
 	struct held_thread *t = p->t;
-	const struct judgement j = judge(p->h, p->image, s->fn, t->open.n);
+	const struct judgement j = judge_function(p->h, p->image, s->fn, t->open.n);
 
 	if (j.state == JUDGED_NO || is_kept(t))
 		return;
@@ -384,8 +385,8 @@ static int give_arrival(struct held_thread *t, uint16_t cpu, drain_sink *sink, v
 }
 
 /* Gives the words from the walk's place to `end`, all of one segment, to the sink. */
-static int give(struct held_thread *t, struct held_walk *w, size_t end, drain_sink *sink,
-		void *context, struct err *err)
+static int give_words(struct held_thread *t, struct held_walk *w, size_t end, drain_sink *sink,
+		      void *context, struct err *err)
 {
 	int r = t->arrived ? give_arrival(t, w->cpu, sink, context, err) : 0;
 	struct drain_run run = {
@@ -468,7 +469,7 @@ static int give_parts(struct held_thread *t, size_t n, size_t end, struct held_w
 		while (w->at < p->end && r >= 0) {
 			size_t next = segment_end(t, w->segment);
 
-			r = give(t, w, next < p->end ? next : p->end, sink, context, err);
+			r = give_words(t, w, next < p->end ? next : p->end, sink, context, err);
 		}
 	}
 	leave_out(t, w, end);

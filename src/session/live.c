@@ -182,7 +182,7 @@ static void add_held(struct live *l)
 
 /* Takes events later than `begun` out of the sorted pass. The sources were read one after the
  * other, so that one that was read first may still have records of before them. */
-static void hold(struct live *l, uint64_t begun)
+static void hold_later(struct live *l, uint64_t begun)
 {
 	size_t kept = vec_bisect(&l->events, e, e->key <= begun);
 
@@ -217,7 +217,7 @@ static int pass_records(struct live *l, bool last, struct err *err)
 	session_catch_up(l->session);
 	sort_pass(l);
 	if ((l->session->has_beside || l->source.ordered) && !last)
-		hold(l, begun);
+		hold_later(l, begun);
 	return r;
 }
 

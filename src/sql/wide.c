@@ -153,7 +153,7 @@ static char *left_name(const struct stage *s, size_t column)
 }
 
 /* A variable of the first event; each is read once. Returns "$NAME". */
-static char *keep(struct stage *s, const char *value)
+static char *keep_value(struct stage *s, const char *value)
 {
 	char *name = new_variable(s->w, "arg"), *set = mem_printf("%s=%s", name, value),
 	     *read = mem_printf("$%s", name);
@@ -175,13 +175,13 @@ static char *right_name(void *arg, size_t column)
 	if (c->source == s->k && !c->duration)
 		return mem_strdup(c->field.name);
 	if (c->source == s->k) {
-		read = keep(s, "common_timestamp");
+		read = keep_value(s, "common_timestamp");
 		text = mem_printf("(common_timestamp-%s)", read);
 		free(read);
 		return text;
 	}
 	left = left_name(s, column);
-	read = keep(s, left);
+	read = keep_value(s, left);
 	free(left);
 	return read;
 }
@@ -314,7 +314,8 @@ static bool is_asked(const char *last, const char *field)
 /* Taking the time away ends the first record's pair: it meets nobody else. */
 static void add_age(struct stage *s)
 {
-	char *time = keep(s, "common_timestamp"), *age = mem_printf("common_timestamp-%s", time),
+	char *time = keep_value(s, "common_timestamp"),
+	     *age = mem_printf("common_timestamp-%s", time),
 	     *name;
 
 	if (s->w->t.s->expire_ns) {

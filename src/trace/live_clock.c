@@ -79,7 +79,7 @@ static void take_rate(struct cpu_line *c, const struct line_node *pair, uint64_t
 
 /* From the present on the line goes to where the pair and the rate lead. It never falls, however
  * far the pair lies below it. Up to there it keeps its old rate. */
-static void bend(struct cpu_line *c, const struct line_node *pair, uint64_t now, uint64_t hz)
+static void bend_line(struct cpu_line *c, const struct line_node *pair, uint64_t now, uint64_t hz)
 {
 	const uint64_t since = now > pair->steady ? now - pair->steady : 0;
 	const uint64_t from = pair->tsc + since + hz / AHEAD_PARTS, to = from + hz / BEND_PARTS;
@@ -115,7 +115,7 @@ static void add_pair(struct live_clock *l, const struct trace_clock_pair *pair, 
 	off = line_at(c, node.tsc);
 	off = off > node.steady ? off - node.steady : node.steady - off;
 	l->off = off > l->off ? off : l->off;
-	bend(c, &node, now, l->hz);
+	bend_line(c, &node, now, l->hz);
 }
 
 void live_clock_add(struct live_clock *l, const struct trace_info *info, uint64_t now_ns)

@@ -96,7 +96,7 @@ static void ask_for_new(struct follow_border *b)
 		follow_kernel_ask_for(b->side.kernel, info->threads.at[b->threads].pid, false);
 }
 
-static void give(struct follow_border *b, uint64_t until)
+static void give_merged(struct follow_border *b, uint64_t until)
 {
 	follow_merge_give(&b->merge, until, b->sink, b->context);
 }
@@ -132,7 +132,7 @@ int follow_border_reach(struct follow_border *b, uint64_t tsc, struct err *err)
 	}
 	if (clock_tsc() - b->last.tsc > hz / READS_A_SECOND)
 		e = read_kernel(b, err);
-	give(b, reached < b->kernel_told ? reached : b->kernel_told);
+	give_merged(b, reached < b->kernel_told ? reached : b->kernel_told);
 	return e;
 }
 
@@ -142,7 +142,7 @@ void follow_border_idle(struct follow_border *b)
 	if (!b->failed.code)
 		read_kernel(b, &b->failed);
 	ask_for_new(b);
-	give(b, b->idle_ns < b->kernel_told ? b->idle_ns : b->kernel_told);
+	give_merged(b, b->idle_ns < b->kernel_told ? b->idle_ns : b->kernel_told);
 	b->idle_ns = ns_of(b, clock_tsc());
 }
 
@@ -155,7 +155,7 @@ int follow_border_end(struct follow_border *b, struct err *err)
 	follow_side_detach(&b->side);
 	if (!e)
 		e = read_kernel(b, err);
-	give(b, UINT64_MAX);
+	give_merged(b, UINT64_MAX);
 	return e;
 }
 

@@ -82,7 +82,7 @@ static int refuse_elsewhere(void)
 }
 
 /* Leftovers of a killed brace go first, since they would go on recording. */
-static int begin(struct kernel_beside *b, struct invocation *inv)
+static int begin_kernel(struct kernel_beside *b, struct invocation *inv)
 {
 	struct invocation kernels = { .verbose = inv->verbose, .kernel_alone = true };
 	struct err err;
@@ -110,7 +110,7 @@ int kernel_beside_begin(struct invocation *inv, struct session_beside *out, void
 	if (!inv->kernel)
 		return inv->elsewhere ? refuse_elsewhere() : 0;
 	b = mem_zalloc(sizeof(*b));
-	status = begin(b, inv);
+	status = begin_kernel(b, inv);
 	if (status) {
 		free(b);
 		return status;

@@ -36,7 +36,7 @@ static int check_program(const struct invocation *inv, struct err *err)
 
 /* The tasks come before the settings, and tracing_on last: no record of anybody else is made in
  * between. The instance stays when brace ends; that is the session. */
-static int begin(struct invocation *inv, struct err *err)
+static int begin_session(struct invocation *inv, struct err *err)
 {
 	struct kernel_instance *i;
 	int e;
@@ -92,7 +92,7 @@ int kernel_session_start(struct invocation *inv)
 	if (!e)
 		e = kernel_instance_find_session(&i, &err);
 	if (e == -ENOENT) {
-		e = begin(inv, &err);
+		e = begin_session(inv, &err);
 	} else if (!e) {
 		e = set_tasks(inv, i, &err);
 		if (!e)

@@ -54,7 +54,8 @@ static int write_one(const struct kernel_statement *k, const struct sql_write *w
 }
 
 /* Records of the synthetic event are the answer; a histogram needs no recording. */
-static int begin(const struct kernel_statement *k, const struct sql_writes *w, struct err *err)
+static int begin_recording(const struct kernel_statement *k, const struct sql_writes *w,
+			   struct err *err)
 {
 	const char *dir = kernel_instance_dir(k->instance);
 	char *enable;
@@ -84,7 +85,7 @@ static int set_up(struct kernel_statement *k, const struct sql_writes *w, struct
 					k->inv->pids.n, err);
 	for (size_t i = 0; i < w->at.n && !e; i++)
 		e = write_one(k, &w->at.at[i], err);
-	return e ? e : begin(k, w, err);
+	return e ? e : begin_recording(k, w, err);
 }
 
 /* A join makes events, which are in the trace; everything else is a histogram. */

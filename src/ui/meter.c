@@ -37,7 +37,7 @@ static struct {
 static volatile sig_atomic_t is_drawn;
 
 /* A terminal that is gone is not told of. */
-static void put(const char *text, size_t n)
+static void put_text(const char *text, size_t n)
 {
 	ssize_t ignored = write(STDERR_FILENO, text, n);
 
@@ -47,7 +47,7 @@ static void put(const char *text, size_t n)
 static void clear_line(void)
 {
 	if (is_drawn)
-		put(CLEAR, strlen(CLEAR));
+		put_text(CLEAR, strlen(CLEAR));
 	is_drawn = 0;
 }
 
@@ -85,7 +85,7 @@ static void draw(void)
 	n = snprintf(line, sizeof(line), CLEAR "%.60s [%s] %3u %%  %s", meter.name, cells,
 		     (unsigned)(all ? (unsigned __int128)part * 100 / all : 0), left);
 	is_drawn = 1;
-	put(line, (size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1);
+	put_text(line, (size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1);
 }
 
 static struct timespec in(uint64_t ns)

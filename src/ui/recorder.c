@@ -107,7 +107,7 @@ static void take_name(struct trace_message *m, const char *name)
 			*c = '?';
 }
 
-static void look(struct recorder *r, struct instances *l)
+static void write_if_due(struct recorder *r, struct instances *l)
 {
 	struct trace_message why = { .kind = MESSAGE_SNAPSHOT, .count = 1 };
 	struct slow_call call;
@@ -138,7 +138,7 @@ void recorder_run(struct recorder *r, struct instances *l)
 	do {
 		/* Asked before the look: what came before the end is still looked at. */
 		over = instances_are_over(l);
-		look(r, l);
+		write_if_due(r, l);
 		if (!over)
 			nanosleep(&nap, NULL);
 	} while (!over);

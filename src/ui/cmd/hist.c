@@ -149,7 +149,7 @@ static void begin_durations(void *arg, struct source *source, struct run_monitor
 }
 
 /* Where there is no terminal the outputs follow each other. */
-static void look(void *arg)
+static void show_durations(void *arg)
 {
 	struct durations_run *r = arg;
 	char *text;
@@ -208,7 +208,7 @@ static int end_durations(void *arg, const struct err *failed)
 /* Calls are followed in brace, not in a histogram: a call's end has to find its beginning. */
 static int count_durations(struct invocation *inv)
 {
-	const struct stream_use use = { begin_durations, take_all, inv->top ? look : NULL,
+	const struct stream_use use = { begin_durations, take_all, inv->top ? show_durations : NULL,
 					end_durations };
 	struct durations_run run = { .inv = inv };
 	struct err err;

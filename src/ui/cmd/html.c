@@ -103,7 +103,7 @@ static int cut_page(struct invocation *inv, struct store_reader *reader,
 }
 
 /* Losses are told as by all that make figures of a trace. */
-static void tell(const struct html_job *job)
+static void warn_of_gaps(const struct html_job *job)
 {
 	if (job->counts.calls > CALLS_MANY)
 		say_warning("%" PRIu64
@@ -122,7 +122,7 @@ static int run_job(struct html_job *job)
 	if (!r)
 		r = excerpt_source_is_empty(job->part, &err);
 	if (!r)
-		tell(job);
+		warn_of_gaps(job);
 	if (r && err.code)
 		return say_error(&err);
 	return r && r != -EPIPE ? EXIT_BRACE : 0;

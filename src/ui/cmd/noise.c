@@ -49,7 +49,7 @@ static void begin_run(void *arg, struct source *source, struct run_monitor *m)
 }
 
 /* The monitor's, ten times a second. */
-static void look(void *arg)
+static void look_at_noise(void *arg)
 {
 	struct noise_run *r = arg;
 
@@ -103,7 +103,7 @@ static int end_run(void *arg, const struct err *failed)
 /* Without the right to see switches the rest is shown all the same, and why. */
 int cmd_noise(struct invocation *inv)
 {
-	static const struct stream_use use = { begin_run, take_stream, look, end_run };
+	static const struct stream_use use = { begin_run, take_stream, look_at_noise, end_run };
 	struct noise_run run = { .inv = inv };
 	struct err err;
 
