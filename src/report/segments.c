@@ -106,7 +106,7 @@ static bool follows(const struct segment *first, const struct segment *second)
 {
 	const struct calls_counts counts = tracks_counts(&second->tally->tracks);
 
-	if (counts.unwound || counts.orphans || counts.lost)
+	if (counts.unwound || counts.unmatched_exits || counts.lost)
 		return false;
 	if (second->tally->switches && first->tally->lane->last_fn != FN_NONE)
 		return false;

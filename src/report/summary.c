@@ -102,7 +102,7 @@ static void add_thread_row(struct summary *s, struct tally *t, uint32_t thread)
 static void add_counts(struct summary *s, const struct tally *t)
 {
 	s->counts.unwound += t->counts.unwound;
-	s->counts.orphans += t->counts.orphans;
+	s->counts.unmatched_exits += t->counts.unmatched_exits;
 	s->counts.lost += t->counts.lost;
 	s->cut |= t->cut;
 }

@@ -366,7 +366,7 @@ void tally_stop(struct tally *t)
 	add_queue(t);
 	counts = tracks_counts(&t->tracks);
 	t->counts.unwound += counts.unwound;
-	t->counts.orphans += counts.orphans;
+	t->counts.unmatched_exits += counts.unmatched_exits;
 	t->counts.lost += counts.lost;
 	tracks_free(&t->tracks);
 	t->tracks = (struct tracks){ 0 };

@@ -87,9 +87,9 @@ static size_t call_made_by(struct calls *c, uint32_t caller, size_t group)
 	return SIZE_MAX;
 }
 
-static void count_orphan(struct calls *c)
+static void count_unmatched_exit(struct calls *c)
 {
-	c->counts.orphans++;
+	c->counts.unmatched_exits++;
 }
 
 /* The ends of functions whose names are known. */
@@ -163,7 +163,7 @@ static void exit_kernel(struct calls *c, const struct event *e, calls_emit *emit
 	size_t n = calls_find(c, e->fn);
 
 	if (n == SIZE_MAX)
-		count_orphan(c);
+		count_unmatched_exit(c);
 	else
 		calls_return(c, n, e, emit, arg);
 }
@@ -185,7 +185,7 @@ static void feed_exit(struct calls *c, const struct event *e, calls_emit *emit, 
 		return;
 	}
 	if (!c->n) {
-		count_orphan(c);
+		count_unmatched_exit(c);
 		return;
 	}
 	group = group_of(c, c->n - 1);
@@ -199,7 +199,7 @@ static void feed_exit(struct calls *c, const struct event *e, calls_emit *emit, 
 		 * is not its exit. */
 		if (c->at[group].flags & CALL_DOUBTFUL && known != FN_NONE &&
 		    known != c->at[group].fn) {
-			count_orphan(c);
+			count_unmatched_exit(c);
 			return;
 		}
 		site_learn(c->map, e->site, c->at[group].fn);
@@ -207,7 +207,7 @@ static void feed_exit(struct calls *c, const struct event *e, calls_emit *emit, 
 		return;
 	}
 	if (c->at[c->n - 1].fn == caller) {
-		count_orphan(c);
+		count_unmatched_exit(c);
 		return;
 	}
 	below = call_made_by(c, caller, group);

@@ -124,9 +124,9 @@ struct call_frame {
 };
 
 struct calls_counts {
-	uint64_t unwound;  /* calls that ended without an exit */
-	uint64_t orphans;  /* exits whose entry is missing */
-	uint64_t lost;     /* records */
+	uint64_t unwound;         /* calls that ended without an exit */
+	uint64_t unmatched_exits; /* exits whose entry is missing */
+	uint64_t lost;            /* records */
 };
 
 struct calls {

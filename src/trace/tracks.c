@@ -145,7 +145,7 @@ static void forget_track(struct process_tracks *p, uint32_t index)
 static void add_counts(struct calls_counts *sum, const struct calls_counts *c)
 {
 	sum->unwound += c->unwound;
-	sum->orphans += c->orphans;
+	sum->unmatched_exits += c->unmatched_exits;
 	sum->lost += c->lost;
 }
 

@@ -89,10 +89,10 @@ static const struct expectation bare[] = {
 	  "main() {\n  sort() {\n    cmp();\n    cmp();\n  }\n}\n", { 0 } },
 	{ "exits without entries",
 	  "} }a.b f{ }",
-	  "f();\n", { .orphans = 2 } },
+	  "f();\n", { .unmatched_exits = 2 } },
 	{ "an exit whose entry is missing does not end its caller",
 	  "main{ f{ }f.g }main.f }",
-	  "main() {\n  f();\n}\n", { .orphans = 1 } },
+	  "main() {\n  f();\n}\n", { .unmatched_exits = 1 } },
 	{ "open at the end: no closing brace",
 	  "main{ f{ g{ }f.g",
 	  "main() {\n  f() {\n    g();\n", { 0 } },
@@ -105,7 +105,7 @@ static const struct expectation bare[] = {
 	  { .unwound = 1, .lost = 2 } },
 	{ "an entry that was lost: the site is known to call another function",
 	  "main{ h{ }main.h f{ ?3 }main.h g{ }f.g }main.f }",
-	  "main() {\n  h();\n  f() {\nCPU:0 [LOST 3 EVENTS]\n    g();\n  }\n}\n", { .orphans = 1, .lost = 3 } },
+	  "main() {\n  h();\n  f() {\nCPU:0 [LOST 3 EVENTS]\n    g();\n  }\n}\n", { .unmatched_exits = 1, .lost = 3 } },
 	{ "threads have stacks of their own",
 	  "f{ #1 %1 a{ #0 %0 g{ #1 %1 b{ }a.b #0 %0 }f.g #1 %1 } #0 %0 }",
 	  "f() {\na() {\n  g();\n  b();\n}\n}\n", { 0 } },
@@ -214,7 +214,7 @@ static void expect(const struct expectation *e, uint64_t options)
 		printf("%s:\n%s\n", e->what, e->events);
 	assert_string_equal(got, e->text);
 	assert_int_equal(counts.unwound, e->counts.unwound);
-	assert_int_equal(counts.orphans, e->counts.orphans);
+	assert_int_equal(counts.unmatched_exits, e->counts.unmatched_exits);
 	assert_int_equal(counts.lost, e->counts.lost);
 	free(got);
 }
@@ -478,7 +478,7 @@ static void test_deep(void **state)
 	for (size_t i = 0; i < CALLS_DEPTH_MAX + 10; i++)
 		calls_feed(&calls, &e, count_step, &left);
 	assert_int_equal(calls.n, 0);
-	assert_int_equal(calls.counts.orphans, 0);
+	assert_int_equal(calls.counts.unmatched_exits, 0);
 	assert_int_equal(left, CALLS_DEPTH_MAX);
 	calls_free(&calls);
 	sites_free(&sites);

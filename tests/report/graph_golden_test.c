@@ -354,7 +354,7 @@ static void print_events(struct reader *r, struct text *text)
 	for (size_t i = 0; i < r->f->events.n; i++)
 		graph_event(graph, &r->f->events.at[i]);
 	graph_flush(graph);
-	assert_int_equal(graph_counts(graph).orphans, 0);
+	assert_int_equal(graph_counts(graph).unmatched_exits, 0);
 	assert_int_equal(graph_counts(graph).unwound, 0);
 	assert_int_equal(out_flush(&out), 0);
 	graph_free(graph);
