@@ -20,8 +20,10 @@
 #define NS UINT64_C(1000000000)
 #define SECONDS_A_DAY 86400
 
-/* Open calls of functions below it are counted in an array of their lane. */
+/* Open calls of functions and lanes below these are counted in an array of their lane: 64 MiB of
+ * arrays at most, whatever number of threads a trace has. */
 #define ARRAY_FUNCTIONS 2048
+#define ARRAY_LANES 8192
 
 struct lane_counts { VEC(uint32_t) of; };
 
@@ -31,7 +33,7 @@ struct upload {
 	struct walk walk;
 	VEC(uint64_t) numbers;      /* of functions in the tables, by their rows in the walk */
 	struct fleet_minutes minutes;
-	/* calls of a function that are open on a lane, and those of functions beyond the arrays */
+	/* calls of a function that are open on a lane, and those beyond the arrays */
 	VEC(struct lane_counts) lanes;
 	struct number_map open;
 	struct fleet_block blocks[FLEET_TABLES];
@@ -214,7 +216,7 @@ static uint64_t add_open(struct upload *u, const struct walk_step *s, int by)
 	const uint64_t key = ((uint64_t)s->lane << 32 | s->function) + 1;
 	uint64_t n;
 
-	if (s->function < ARRAY_FUNCTIONS) {
+	if (s->function < ARRAY_FUNCTIONS && s->lane < ARRAY_LANES) {
 		uint32_t *count = count_in_array(u, s);
 
 		n = *count;
@@ -223,7 +225,10 @@ static uint64_t add_open(struct upload *u, const struct walk_step *s, int by)
 	}
 	n = number_map_get(&u->open, key);
 	n = n == NUMBER_NONE ? 0 : n;
-	number_map_set(&u->open, key, n + (uint64_t)by);
+	if (n + (uint64_t)by)
+		number_map_set(&u->open, key, n + (uint64_t)by);
+	else
+		number_map_remove(&u->open, key);
 	return n;
 }
 

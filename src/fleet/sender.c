@@ -16,6 +16,7 @@
 
 #define BACK_OFF_LEAST_NS UINT64_C(200000000)
 #define BACK_OFF_MOST_NS UINT64_C(10000000000)
+#define BATCHES_MOST (1u << 20) /* of a run and table, that a server may name: 262 billion rows */
 
 static bool has_batches(const struct fleet_table *t)
 {
@@ -25,10 +26,10 @@ static bool has_batches(const struct fleet_table *t)
 
 /* --- what is there ----------------------------------------------------- */
 
-/* Lines of "batch TAB rows", into present. */
-static void take_counts(struct number_map *present, const char *line)
+/* Lines of "batch TAB rows", into present. False: there are more than a run has. */
+static bool take_counts(struct number_map *present, const char *line)
 {
-	while (*line) {
+	while (*line && present->n < BATCHES_MOST) {
 		char *end;
 		const uint64_t batch = strtoull(line, &end, 10), rows = strtoull(end, NULL, 10);
 
@@ -36,6 +37,7 @@ static void take_counts(struct number_map *present, const char *line)
 		line += strcspn(line, "\n");
 		line += *line == '\n';
 	}
+	return !*line;
 }
 
 static int ask_present(struct fleet_sender *s, enum fleet_table_number table, struct err *err)
@@ -49,9 +51,11 @@ static int ask_present(struct fleet_sender *s, enum fleet_table_number table, st
 	if (r)
 		return r;
 	number_map_free(&s->present[table]);
-	take_counts(&s->present[table], answer);
+	if (!take_counts(&s->present[table], answer))
+		r = err_set(err, EPROTO, "%s is not to be trusted: it has more batches than a run can have",
+			    s->servers->at.at[s->server].url);
 	free(answer);
-	return 0;
+	return r;
 }
 
 /* Whether an insertion of that name runs: 1 or 0, or -errno and *err. */
