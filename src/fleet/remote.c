@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/keyed_hash.h"
 #include "base/mem.h"
 #include "base/monotonic.h"
@@ -30,6 +31,11 @@
 #define LINE_MOST 65536   /* bytes of a line; a longer one is told in parts */
 #define ERRORS_MOST (4 * LINE_MOST)
 #define PIECE 65536
+/* A host gives or takes so many bytes, or the rest, in each `silence`: one that trickles would hold
+ * brace for as long as it likes. */
+#define LEAST_BYTES 65536
+#define END_LOOKS 100     /* at whether ssh has ended, which has 2 s for it */
+#define END_NAP_NS 20000000
 #define TRIES 7           /* comparisons of clocks, of which the quickest counts */
 #define NS 1000000000
 #define SSH_WORDS 32
@@ -122,7 +128,7 @@ void remote_free_names(remote_names *names)
 	vec_free(names);
 }
 
-/* --- the connection ----------------------------------------------------- */
+/* --- failures ----------------------------------------------------- */
 
 /* The last line that ssh, or the host, said. */
 static int fail(struct remote_host *r, int code, const char *what)
@@ -138,6 +144,45 @@ static int fail(struct remote_host *r, int code, const char *what)
 	free(text);
 	return -code;
 }
+
+/* --- patience ----------------------------------------------------- */
+
+/* How much has come or gone, and since when it is no more. */
+struct pace { uint64_t since, bytes; };
+
+/* Whether fewer than LEAST_BYTES came in the last `silence`. bytes: all so far. */
+static bool is_slow(const struct remote_host *r, struct pace *p, uint64_t bytes)
+{
+	const uint64_t now = monotonic_ns();
+
+	if (!p->since || bytes - p->bytes >= LEAST_BYTES)
+		*p = (struct pace){ now, bytes };
+	return now - p->since > r->spec->silence_ns;
+}
+
+/* After the recording has begun, a first interrupt ends it, and only a second one what follows. */
+static bool is_interrupted(const struct remote_host *r)
+{
+	return stop_asked(r->begun ? r->spec->given_up : r->spec->stop);
+}
+
+static int err_interrupted(struct remote_host *r)
+{
+	return err_set(&r->why, EINTR, "interrupted %s",
+		       r->begun ? "before its trace was here" : "before it began");
+}
+
+/* An answer's time counts from the question, whatever else is said meanwhile. 0, or -errno. */
+static int check_answer_time(struct remote_host *r)
+{
+	if (is_interrupted(r))
+		return err_interrupted(r);
+	if (monotonic_ns() - r->asked_ns > r->spec->silence_ns)
+		return fail(r, ETIMEDOUT, "it is silent, or too slow (--silence)");
+	return 0;
+}
+
+/* --- the connection ----------------------------------------------------- */
 
 /* 0, or an errno. */
 static int spawn_ssh(pid_t *pid, char *const *argv, const int ends[3])
@@ -176,25 +221,41 @@ static void ssh_words(char *words, const char *host, const char *command,
 	argv[n] = NULL;
 }
 
+/* Pipes for standard input, output and errors. 0, or an errno: then none is open. */
+static int make_pipes(int pipes[3][2])
+{
+	int e = 0, n = 0;
+
+	/* Descriptors above those that ssh is given are brace's habit: its own are open. */
+	while (n < 3 && !e) {
+		e = pipe2(pipes[n], O_CLOEXEC) ? errno : 0;
+		n += !e;
+	}
+	for (; e && n; n--) {
+		close(pipes[n - 1][0]);
+		close(pipes[n - 1][1]);
+	}
+	return e;
+}
+
 static int connect_host(struct remote_host *r)
 {
 	const char *argv[SSH_WORDS];
-	char *words = mem_strdup(r->spec->ssh);
-	int in[2], out[2], errors[2], e;
+	char *words;
+	int pipes[3][2], e = make_pipes(pipes);
 
-	/* Descriptors above those that ssh is given are brace's habit: its own are open. */
-	if (pipe2(in, O_CLOEXEC) || pipe2(out, O_CLOEXEC) || pipe2(errors, O_CLOEXEC)) {
-		free(words);
-		return fail(r, errno, "cannot make a pipe");
-	}
+	if (e)
+		return err_set(&r->why, e, "cannot make a pipe: %s", strerror(e));
+	words = mem_strdup(r->spec->ssh);
 	ssh_words(words, r->host, "exec sh", argv);
-	e = spawn_ssh(&r->ssh, (char *const *)argv, (const int[3]){ in[0], out[1], errors[1] });
-	close(in[0]);
-	close(out[1]);
-	close(errors[1]);
-	r->in = in[1];
-	r->out = out[0];
-	r->errors = errors[0];
+	e = spawn_ssh(&r->ssh, (char *const *)argv,
+		      (const int[3]){ pipes[0][0], pipes[1][1], pipes[2][1] });
+	close(pipes[0][0]);
+	close(pipes[1][1]);
+	close(pipes[2][1]);
+	r->in = pipes[0][1];
+	r->out = pipes[1][0];
+	r->errors = pipes[2][0];
 	fcntl(r->in, F_SETFL, O_NONBLOCK);
 	free(words);
 	if (!e)
@@ -241,32 +302,30 @@ static int wait_for_any(struct remote_host *r, bool writes)
 /* Writes all, and takes meanwhile what comes. */
 static int send_bytes(struct remote_host *r, const char *bytes, size_t n)
 {
-	uint64_t last = monotonic_ns();
+	int e = 0;
 
-	while (n) {
+	while (n && !e) {
 		const ssize_t w = write(r->in, bytes, n);
 
 		if (w > 0) {
 			bytes += w;
 			n -= (size_t)w;
-			last = monotonic_ns();
 		} else if (w < 0 && errno != EAGAIN && errno != EINTR) {
 			return fail(r, EPIPE, "the connection has ended");
 		} else if (wait_for_any(r, true) < 0) {
 			return fail(r, EPIPE, "the connection has ended");
-		} else if (monotonic_ns() - last > r->spec->silence_ns) {
-			return fail(r, ETIMEDOUT, "it is silent");
 		}
-		if (stop_asked(r->spec->stop) && !r->begun)
-			return err_set(&r->why, EINTR, "interrupted before it began");
+		e = check_answer_time(r);
 	}
-	return 0;
+	return e;
 }
 
 static int send_text(struct remote_host *r, char *text)
 {
-	const int e = send_bytes(r, text, strlen(text));
+	int e;
 
+	r->asked_ns = monotonic_ns();
+	e = send_bytes(r, text, strlen(text));
 	free(text);
 	return e;
 }
@@ -294,26 +353,26 @@ static char *answer_there(struct remote_host *r)
 	return answer;
 }
 
-/* Waits for an answer. 0 and *answer; free() it; or -errno. */
+/* A line that is too long to be kept is no answer. */
+static int check_length(struct remote_host *r)
+{
+	return r->text.n > LINE_MOST + sizeof(r->nonce)
+		       ? fail(r, EPROTO, "it says more than it was asked") : 0;
+}
+
+/* Waits for the answer to what was asked last. 0 and *answer; free() it; or -errno. */
 static int wait_for_answer(struct remote_host *r, char **answer)
 {
-	uint64_t last = monotonic_ns();
+	int e = 0;
 
-	while (!(*answer = answer_there(r))) {
-		const int n = wait_for_any(r, false);
-
-		if (n < 0)
+	while (!e && !(*answer = answer_there(r))) {
+		if (wait_for_any(r, false) < 0)
 			return fail(r, EPIPE, "the connection has ended");
-		if (n)
-			last = monotonic_ns();
-		if (r->text.n > LINE_MOST)
-			return fail(r, EPROTO, "it says more than it was asked");
-		if (monotonic_ns() - last > r->spec->silence_ns)
-			return fail(r, ETIMEDOUT, "it is silent");
-		if (stop_asked(r->spec->stop) && !r->begun)
-			return err_set(&r->why, EINTR, "interrupted before it began");
+		e = check_length(r);
+		if (!e)
+			e = check_answer_time(r);
 	}
-	return 0;
+	return e;
 }
 
 /* Sends a command, which is freed, and takes its answer. */
@@ -381,16 +440,22 @@ static int make_folder(struct remote_host *r)
 	return 0;
 }
 
-/* Ends early when brace is to end; a connection that is dead ends by ssh's own questions. */
-static int wait_for_copy(struct remote_host *r, pid_t pid)
+/* Ends early when brace is to end, or the host is slow: how far ssh has read is the place in the
+ * file, which it shares with us. */
+static int wait_for_copy(struct remote_host *r, pid_t pid, int fd)
 {
+	struct pace pace = { 0 };
+	bool slow = false;
 	int status = 0;
 
 	while (!waitpid(pid, &status, WNOHANG)) {
-		if (stop_asked(r->spec->stop))
-			kill(pid, SIGTERM);
+		slow = slow || is_slow(r, &pace, (uint64_t)lseek(fd, 0, SEEK_CUR));
+		if (slow || is_interrupted(r))
+			kill(pid, SIGKILL);
 		nanosleep(&(struct timespec){ 0, LOOK_MS * 1000000 }, NULL);
 	}
+	if (slow)
+		return fail(r, ETIMEDOUT, "it is silent, or too slow (--silence), while brace is copied there");
 	return status ? fail(r, EIO, "brace could not be copied there") : 0;
 }
 
@@ -410,7 +475,7 @@ static int copy_open(struct remote_host *r, int fd, const char *name)
 		close(null);
 	free(words);
 	free(command);
-	return e ? err_set(&r->why, e, "cannot run ssh: %s", strerror(e)) : wait_for_copy(r, pid);
+	return e ? err_set(&r->why, e, "cannot run ssh: %s", strerror(e)) : wait_for_copy(r, pid, fd);
 }
 
 static int copy_file(struct remote_host *r, const char *path, const char *name)
@@ -581,6 +646,10 @@ static int wait_for_end(struct remote_host *r)
 		tell(r, false);
 		if (n < 0)
 			return fail(r, EPIPE, "the connection ended while it recorded");
+		if (check_length(r))
+			return -r->why.code;
+		if (is_interrupted(r))
+			return err_interrupted(r);
 		if (ended && monotonic_ns() - ended > r->spec->silence_ns)
 			return fail(r, ETIMEDOUT, "its program did not end after the interrupt");
 		if (stop_asked(r->spec->stop) && !ended) {
@@ -607,45 +676,69 @@ int remote_record(struct remote_host *r, uint64_t at_real_ns)
 
 /* --- the trace ----------------------------------------------------- */
 
+/* Writes bytes that have come already, at most n; how many, or -errno. */
+static int64_t write_some(struct remote_host *r, int fd, uint64_t n)
+{
+	const size_t now = r->text.n < n ? r->text.n : (size_t)n;
+	const int e = now ? write_all(fd, r->text.at, now) : 0;
+
+	if (e)
+		return err_set(&r->why, -e, "cannot write its trace: %s", strerror(-e));
+	drop(r, now);
+	return (int64_t)now;
+}
+
 /* The next n bytes into the file. */
 static int receive(struct remote_host *r, int fd, uint64_t n)
 {
-	uint64_t last = monotonic_ns();
+	struct pace pace = { 0 };
+	uint64_t have = 0;
 
-	while (n) {
-		const size_t now = r->text.n < n ? r->text.n : (size_t)n;
-		const int e = now ? write_all(fd, r->text.at, now) : 0;
+	while (have < n) {
+		const int64_t now = write_some(r, fd, n - have);
 
-		if (e)
-			return err_set(&r->why, -e, "cannot write its trace: %s", strerror(-e));
-		if (now) {
-			drop(r, now);
-			n -= now;
-			last = monotonic_ns();
-		} else if (wait_for_any(r, false) < 0 && !r->text.n) {
+		if (now < 0)
+			return (int)now;
+		have += (uint64_t)now;
+		if (is_interrupted(r))
+			return err_interrupted(r);
+		if (is_slow(r, &pace, have))
+			return fail(r, ETIMEDOUT, "it is silent, or too slow (--silence), while its trace comes");
+		if (!now && wait_for_any(r, false) < 0 && !r->text.n)
 			return fail(r, EPIPE, "the connection ended while its trace came");
-		} else if (monotonic_ns() - last > r->spec->silence_ns) {
-			return fail(r, ETIMEDOUT, "it is silent");
-		}
 	}
 	return 0;
+}
+
+/* The trace's bytes there. 0, or -errno and r->why. */
+static int ask_size(struct remote_host *r, uint64_t *size)
+{
+	char *answer, *end;
+	int e = ask(r, mem_printf("echo %s $(wc -c <\"$d/trace\")\n", r->nonce), &answer);
+
+	if (e)
+		return e;
+	errno = 0;
+	*size = strtoull(answer, &end, 10);
+	e = !isdigit((unsigned char)*answer) || errno || *end;
+	free(answer);
+	if (e)
+		return err_set(&r->why, ENOENT, "it wrote no trace: brace record ended with status %d",
+			       r->status);
+	if (*size <= r->spec->trace_most)
+		return 0;
+	return err_set(&r->why, EFBIG, "its trace has %" PRIu64 " bytes, and more than %" PRIu64
+		       " are not taken (--trace-max)", *size, r->spec->trace_most);
 }
 
 int remote_fetch(struct remote_host *r, const char *path)
 {
 	struct whole_file file;
-	char *answer, *end;
 	uint64_t size;
-	int e = ask(r, mem_printf("echo %s $(wc -c <\"$d/trace\")\n", r->nonce), &answer);
+	int e = ask_size(r, &size);
 
 	if (e)
 		return e;
-	size = strtoull(answer, &end, 10);
-	e = end == answer;
-	free(answer);
-	if (e)
-		return err_set(&r->why, ENOENT, "it wrote no trace: brace record ended with status %d",
-			       r->status);
 	e = new_file_begin(&file, path, "trace file", &r->why);
 	if (e < 0)
 		return e;
@@ -671,8 +764,23 @@ static void wait_for_removal(struct remote_host *r)
 	r->in = -1;
 	r->text.n = 0;
 	r->begun = true;
+	r->asked_ns = monotonic_ns();
 	if (!wait_for_answer(r, &answer))
 		free(answer);
+}
+
+/* Whoever is silent is left. A command in ssh's place (--ssh) may take no notice of SIGTERM, by
+ * which ssh itself tidies up. */
+static void end_ssh(pid_t pid)
+{
+	kill(pid, SIGTERM);
+	for (int i = 0; i < END_LOOKS; i++) {
+		if (waitpid(pid, NULL, WNOHANG))
+			return;
+		nanosleep(&(struct timespec){ 0, END_NAP_NS }, NULL);
+	}
+	kill(pid, SIGKILL);
+	child_wait(pid);
 }
 
 void remote_end(struct remote_host *r)
@@ -689,12 +797,8 @@ void remote_end(struct remote_host *r)
 			close(*fds[i]);
 		*fds[i] = -1;
 	}
-	if (r->ssh > 0) {
-		/* Whoever is silent is left. */
-		kill(r->ssh, SIGTERM);
-		while (waitpid(r->ssh, NULL, 0) < 0 && errno == EINTR)
-			;
-	}
+	if (r->ssh > 0)
+		end_ssh(r->ssh);
 	free(r->folder);
 	r->folder = NULL;
 	vec_free(&r->text);

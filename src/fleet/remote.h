@@ -26,8 +26,10 @@ struct remote_spec {
 	const char *brace, *agent; /* files that are copied where there is no brace of `version` */
 	const char *version;      /* as `brace version` prints it */
 	char *const *arguments;   /* of brace record, NULL-terminated */
-	uint64_t silence_ns;      /* the longest that a host may be silent, but while it records */
-	const struct stop *stop; /* asked: recordings end, and traces are fetched */
+	uint64_t silence_ns;      /* the longest that an answer may take, and 64 KiB of a file */
+	uint64_t trace_most;      /* bytes of a trace that are taken */
+	const struct stop *stop;  /* asked: recordings end, and traces are fetched */
+	const struct stop *given_up; /* asked: nothing is waited for any more */
 	/* Takes a line that a host's programs printed; of several threads. */
 	void (*tell)(void *arg, const char *host, bool is_error, const char *line, size_t n);
 	void *arg;
@@ -50,6 +52,7 @@ struct remote_host {
 	int in, out, errors;
 	struct remote_text text, error_text; /* what came and is not taken yet */
 	char nonce[17];           /* begins the lines that answer commands; it is drawn */
+	uint64_t asked_ns;        /* when it was asked last */
 	bool begun;
 };
 
@@ -61,5 +64,6 @@ int remote_prepare(struct remote_host *r);
 int remote_record(struct remote_host *r, uint64_t at_real_ns);
 /* Writes the trace to a file (mode 0600), which is new. 0, or -errno and r->why. */
 int remote_fetch(struct remote_host *r, const char *path);
-/* Removes what was there, and ends the connection. In any case. */
+/* Removes what was there, and ends the connection. In any case. Waits for the host as an answer is
+ * waited for. */
 void remote_end(struct remote_host *r);

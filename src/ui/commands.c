@@ -403,7 +403,8 @@ static const struct option fleet_options[] = {
 	{ 'o', "output", "OUT", "of --html and fetch: write to this file; of record: put each host's trace into this folder (default: fleet.traces)",
 	  set_text, TO(output) },
 	{ 0, "ssh", "COMMAND", "of record: what connects, with its options (default: ssh)", set_text, TO(of_hosts.ssh) },
-	{ 0, "silence", "TIME", "of record: how long a host may be silent before it begins (default: 30s; a bare number: seconds)", .set = set_silence },
+	{ 0, "silence", "TIME", "of record: how long a host's answer may take, and 64 KiB of a file (default: 30s; a bare number: seconds)", .set = set_silence },
+	{ 0, "trace-max", "SIZE", "of record: a larger trace is left on its host, which removes it (default: 16G)", .set = set_trace_max },
 	END
 };
 

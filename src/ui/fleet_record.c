@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/child_signal.h"
+#include "base/descriptors.h"
 #include "base/json.h"
 #include "base/new_file.h"
 #include "base/write_all.h"
@@ -30,6 +31,11 @@
 
 #define NS UINT64_C(1000000000)
 #define SILENCE_NS (30 * NS)
+#define TRACE_MOST (UINT64_C(16) << 30) /* bytes of one host's trace */
+/* Descriptors that brace has open in any case; and for each host: of its connection, of one that is
+ * being made, or a copy that goes there. */
+#define OWN_DESCRIPTORS 32
+#define HOST_DESCRIPTORS 6
 #define SOON_NS NS     /* from all hosts' being ready to the beginning */
 #define FOLDER "fleet.traces"
 
@@ -81,6 +87,14 @@ static void *prepare(void *arg)
 	struct fleet_host *h = arg;
 
 	remote_prepare(&h->remote);
+	return NULL;
+}
+
+static void *end(void *arg)
+{
+	struct fleet_host *h = arg;
+
+	remote_end(&h->remote);
 	return NULL;
 }
 
@@ -267,6 +281,18 @@ static void record_all(struct fleet_recording *f)
 	free(turns);
 }
 
+/* Each on its thread: a host that does not answer delays no other. */
+static void end_all(struct fleet_recording *f)
+{
+	for (size_t i = 0; i < f->hosts.n; i++) {
+		look_at(&f->hosts.at[i], f->at);
+		start(&f->hosts.at[i], end, &f->hosts.at[i]);
+		if (!f->hosts.at[i].has_thread)
+			remote_end(&f->hosts.at[i].remote);
+	}
+	wait_for_all(f);
+}
+
 static int run(struct fleet_recording *f, const char *folder)
 {
 	int status;
@@ -277,10 +303,7 @@ static int run(struct fleet_recording *f, const char *folder)
 	wait_for_all(f);
 	if (!stop_asked(f->spec.stop))
 		record_all(f);
-	for (size_t i = 0; i < f->hosts.n; i++) {
-		look_at(&f->hosts.at[i], f->at);
-		remote_end(&f->hosts.at[i].remote);
-	}
+	end_all(f);
 	status = judge(f);
 	if (status != EXIT_BRACE && write_list(f, folder))
 		status = EXIT_BRACE;
@@ -304,6 +327,19 @@ static int find_files(struct fleet_recording *f, char *exe, size_t n, char **age
 	return agent_path_find(NULL, agent, &err) ? say_error(&err) : 0;
 }
 
+/* 0, or EXIT_BRACE (said). */
+static int find_descriptors(size_t hosts)
+{
+	const uint64_t needed = OWN_DESCRIPTORS + HOST_DESCRIPTORS * (uint64_t)hosts;
+	const uint64_t has = descriptors_raise(needed);
+
+	if (has >= needed)
+		return 0;
+	say("brace: %zu hosts need %" PRIu64 " descriptors, and this process may have %" PRIu64
+	    " (ulimit -Hn): name fewer hosts at a time\n", hosts, needed, has);
+	return EXIT_BRACE;
+}
+
 static int make_folder(const char *folder)
 {
 	struct stat st;
@@ -321,7 +357,8 @@ int fleet_record(const struct invocation *inv)
 	struct fleet_recording f = {
 		.inv = inv, .lock = PTHREAD_MUTEX_INITIALIZER,
 		.spec = { .ssh = o->ssh ? o->ssh : "ssh", .arguments = inv->operands + 1, .tell = tell,
-			  .silence_ns = o->silence_ns ? o->silence_ns : SILENCE_NS },
+			  .silence_ns = o->silence_ns ? o->silence_ns : SILENCE_NS,
+			  .trace_most = o->trace_most ? o->trace_most : TRACE_MOST },
 	};
 	char exe[4096], *agent = NULL, *version;
 	struct err err;
@@ -333,6 +370,8 @@ int fleet_record(const struct invocation *inv)
 	else
 		status = check_arguments(f.spec.arguments);
 	if (!status)
+		status = find_descriptors(f.names.n);
+	if (!status)
 		status = find_files(&f, exe, sizeof(exe), &agent);
 	if (!status)
 		status = make_folder(folder);
@@ -341,6 +380,7 @@ int fleet_record(const struct invocation *inv)
 		f.spec.brace = exe;
 		f.spec.agent = agent;
 		f.spec.stop = interrupt_catch();
+		f.spec.given_up = interrupt_again();
 		/* An ssh that has ended takes no more commands: the other hosts go on. */
 		child_signal_survive(SIGPIPE);
 		status = run(&f, folder);

@@ -5,14 +5,28 @@
 #include "ui/interrupt.h"
 
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
-static struct stop interrupted;
+#include "base/monotonic.h"
 
-/* The second signal is not special: whoever asks looks often. */
+#define AGAIN_NS 500000000
+
+static struct stop interrupted, again;
+static _Atomic uint64_t first_ns; /* 0: none came yet */
+
+/* Any thread. The second signal is special for whoever asks for `again` alone. */
 static void note_interrupt(int sig)
 {
+	const uint64_t now = monotonic_ns();
+	uint64_t first = 0;
+
+	/* Relaxed: the time is all that is told. */
+	if (!atomic_compare_exchange_strong_explicit(&first_ns, &first, now, memory_order_relaxed,
+						     memory_order_relaxed) &&
+	    now - first >= AGAIN_NS && now > first)
+		stop_ask(&again, sig);
 	stop_ask(&interrupted, sig);
 }
 
@@ -39,4 +53,9 @@ const struct stop *interrupt_catch(void)
 const struct stop *interrupt_take_over(void)
 {
 	return catch(true);
+}
+
+const struct stop *interrupt_again(void)
+{
+	return &again;
 }

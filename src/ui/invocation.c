@@ -272,15 +272,27 @@ int set_silence(struct invocation *inv, const struct option *o, const char *valu
 	return units_parse_time_ns(value, 1000000000, &inv->of_hosts.silence_ns, err);
 }
 
-int set_spool_max(struct invocation *inv, const struct option *o, const char *value,
-		  struct err *err)
+/* A size in bytes. 0, or -EINVAL and *err. */
+static int parse_bytes(const char *value, uint64_t *bytes, struct err *err)
 {
 	uint64_t kb;
 	const int e = units_parse_size_kb(value, &kb, err);
 
 	if (!e)
-		inv->of_push.spool_most = kb > UINT64_MAX >> 10 ? UINT64_MAX : kb << 10;
+		*bytes = kb > UINT64_MAX >> 10 ? UINT64_MAX : kb << 10;
 	return e;
+}
+
+int set_trace_max(struct invocation *inv, const struct option *o, const char *value,
+		  struct err *err)
+{
+	return parse_bytes(value, &inv->of_hosts.trace_most, err);
+}
+
+int set_spool_max(struct invocation *inv, const struct option *o, const char *value,
+		  struct err *err)
+{
+	return parse_bytes(value, &inv->of_push.spool_most, err);
 }
 
 /* A line's end would make two of one label. */

@@ -117,6 +117,7 @@ struct push_options {
 struct hosts_options {
 	const char *hosts, *ssh;
 	uint64_t silence_ns;
+	uint64_t trace_most;  /* bytes; 0: not given */
 };
 
 struct list_options {
@@ -214,8 +215,8 @@ option_setter set_flag, set_text, set_scope, set_limit, set_pid, set_last, set_s
 	set_export_to, set_delay, set_count, set_logger, set_max_size, set_counters, set_rotate,
 	set_ring_size,
 	set_compress, set_keep, set_snapshot_on, set_follow_end, set_allow_exec, set_allow_fd,
-	set_model, set_silence, set_push_to, set_spool_max, set_label, set_retry, set_since,
-	set_older;
+	set_model, set_silence, set_trace_max, set_push_to, set_spool_max, set_label, set_retry,
+	set_since, set_older;
 
 /* Parses argv (after the subcommand's name) by inv->command's tables. Moves operands to argv's
  * front. 0, or -EINVAL and *err. */

@@ -154,7 +154,7 @@ check_that 'hosts come from a file' [ -s listed/one.brace -a -s listed/two.brace
 check_that "a program's status is told, with status 1" says 'one: brace record ended with status 4'
 check_that 'with status 1' [ "$STATUS" = 1 ]
 
-fleet -H one,nobody,silent --silence 3s -o some record -- "$T/work" 0
+fleet -H one,nobody,silent --silence 20s -o some record -- "$T/work" 0
 check_that 'a host that fails and one that is silent leave the third' [ "$(calls_of some/one.brace)" = 1000 ]
 check_that 'with status 1, too' [ "$STATUS" = 1 ]
 check_that 'the one that fails is told' grep -q '^brace: nobody: .*refused' err
@@ -218,6 +218,121 @@ timeout -k 5 "$LIMIT" "$BRACE" fleet --ssh "$T/parts" -H one -o parts.d record -
 STATUS=$?
 check_that 'an answer in two parts behind a long line is one' [ "$STATUS $(calls_of parts.d/one.brace)" = '0 1000' ]
 check_that 'and no byte of the line is lost' [ "$(tr -dc x <out | wc -c)" = 80000 ]
+
+# --- hosts that are slow, or give too much ------------------------------------------------------------
+
+# Processes that hosts leave, and their folders.
+: >left_over
+mkdir hosts_left
+ON_EXIT+=("xargs -r -a '$T/left_over' kill")
+# hostile NAME HOSTS ARGUMENT...: ./NAME, which is sh, in place of ssh; the command is its last word.
+hostile() {
+	local name=$1 hosts=$2
+	shift 2
+	chmod +x "$name"
+	TMPDIR=$T/hosts_left timeout -k 5 "$LIMIT" "$BRACE" fleet --ssh "$T/$name" -H "$hosts" -o "$name.d" "$@" record -- "$T/work" 0 >out 2>err </dev/null
+	STATUS=$?
+}
+# It says something all the time, and answers nothing. The sleep is the host's.
+printf '#!/bin/sh\nwhile sleep 0.1; do echo x >&2; done\n' >trickle
+hostile trickle a --silence 2s
+check_that 'words beside the answer are no answer' refuses 'a: it is silent, or too slow'
+cat >greets <<'X'
+#!/bin/sh
+while sleep 0.1; do echo x; done
+X
+hostile greets a --silence 2s
+check_that 'nor are greetings without an end' refuses 'a: it is silent, or too slow'
+# A copy is not taken.
+cat >full <<'X'
+#!/bin/sh
+for command; do :; done
+case $command in cat*) exec sleep 1000 ;; esac
+exec sh
+X
+hostile full a --silence 10s
+check_that 'a host that takes no copy of brace is left' refuses 'too slow (--silence), while brace is copied there'
+# The answer's line has no end: brace keeps no more of it than of others.
+cat >endless <<'P'
+#!/usr/bin/env python3
+import os, re, subprocess, sys
+shell = subprocess.Popen(["sh", "-c", sys.argv[-1]], stdin=subprocess.PIPE) if "exec sh" in sys.argv[-1] else None
+if not shell:
+    os.execvp("sh", ["sh", "-c", sys.argv[-1]])
+nonce = b""
+while line := os.read(0, 65536):
+    if found := re.search(rb"echo ([0-9a-f]{8})''([0-9a-f]{8}) hello", line):
+        nonce = found[1] + found[2]
+    if b"record -q" in line:
+        os.write(1, nonce)
+        while True:
+            os.write(1, b"x" * 65536)
+    shell.stdin.write(line)
+    shell.stdin.flush()
+P
+(ulimit -v 4000000; hostile endless a; echo $STATUS >status)
+read -r STATUS <status
+check_that 'an answer without an end is not kept' refuses 'a: it says more than it was asked'
+# with TOOL in place of the host's own.
+with() { # NAME TOOL
+	mkdir -p "$1.bin"
+	cat >"$1.bin/$2"
+	chmod +x "$1.bin/$2"
+	printf '#!/bin/sh\nfor command; do :; done\nPATH=%s:$PATH exec sh -c "$command"\n' "$T/$1.bin" >"$1"
+}
+printf '#!/bin/sh\necho 9223372036854775807\n' | with huge wc
+hostile huge a
+check_that 'a trace without an end is not taken' refuses 'and more than 17179869184 are not taken (--trace-max)'
+printf '#!/bin/sh\necho -1\n' | with negative wc
+hostile negative a
+check_that 'a size that is none is no trace' refuses 'a: it wrote no trace'
+hostile parts a --trace-max 1K
+check_that 'a trace is not taken that is larger than it may be' refuses 'and more than 1024 are not taken (--trace-max)'
+check_that 'and nothing of it is here' [ ! -e parts.d/a.brace ]
+# A file of the trace that does not come: its beginning does.
+cat <<X | with stops cat
+#!/bin/sh
+case \$1 in */trace) head -c 100 "\$1"; echo \$\$ >>"$T/left_over"; echo >"$T/comes"; exec sleep 1000 ;; esac
+exec $(command -v cat) "\$@"
+X
+hostile stops a --silence 10s
+check_that 'a trace that stops coming is given up' refuses 'too slow (--silence), while its trace comes'
+check_that 'and nothing of it stays here, either' [ -z "$(ls -A stops.d)" ]
+rm -f comes
+TMPDIR=$T/hosts_left timeout -k 5 "$LIMIT" "$BRACE" fleet --ssh "$T/stops" -H a -o stops.d --silence 1h record -- "$T/work" 0 >out 2>err </dev/null &
+recorder=$!
+check_that 'a trace begins to come' until_is [ -e comes ]
+ends() { kill_ours -TERM $recorder; [ ! -e /proc/$recorder/exe ]; }
+check_that 'two interrupts end that, however long a host may be silent' until_is ends
+wait $recorder
+STATUS=$?
+check_that 'which is said' refuses 'a: interrupted before its trace was here'
+# Hosts that do not say that all is removed: brace waits for all of them at once.
+cat <<X | with stays rm
+#!/bin/sh
+[ "\$1" != -rf ] || { echo \$\$ >>"$T/left_over"; exec sleep 1000; }
+exec $(command -v rm) "\$@"
+X
+hostile stays "$(seq -s, -f 'h%g' 6)" --silence 30s
+check_that 'hosts that stay are waited for at once' [ "$STATUS $(find stays.d -name '*.brace' | wc -l)" = '0 6' ]
+diag err
+
+# --- descriptors ---------------------------------------------------------------------------------------
+
+cat >plain <<'X'
+#!/bin/sh
+for command; do :; done
+exec sh -c "$command"
+X
+(ulimit -Sn 40; hostile plain "$(seq -s, -f 'h%g' 12)"; echo $STATUS >status)
+read -r STATUS <status
+check_that 'more hosts than the soft limit has descriptors for' [ "$STATUS $(find plain.d -name '*.brace' | wc -l)" = '0 12' ]
+diag err
+rm -r plain.d
+(ulimit -n 64; hostile plain "$(seq -s, -f 'h%g' 12)"; echo $STATUS >status)
+read -r STATUS <status
+check_that 'more than the hard limit allows are refused' refuses '12 hosts need 104 descriptors, and this process may have 64'
+check_that 'before anything is done' [ ! -e plain.d ]
 
 # --- an interrupt ------------------------------------------------------------------------------------
 
