@@ -58,7 +58,8 @@ void unblocked_end(void)
 {
 	const uint64_t number = own_number();
 
-	/* Pairs with unblocked_others(): who finds nobody inside knows the call to be over. */
+	/* Pairs with unblocked_others(): a thread that finds no call inside knows this one's to be
+	 * over. */
 	__atomic_fetch_sub(slot_of(number), (UINT64_C(1) << COUNT_SHIFT) + number,
 			   __ATOMIC_SEQ_CST);
 }
@@ -84,7 +85,8 @@ bool unblocked_others(void)
 		const uint64_t word = __atomic_load_n(&inside[i].word, __ATOMIC_SEQ_CST);
 		const int64_t n = (int64_t)word >> COUNT_SHIFT;
 
-		/* Less than 0: one that was forgotten has ended. */
+		/* Less than 0: unblocked_forget() came while a call was under way, and the call
+		 * has ended since. */
 		if (n > 0 && (word & NUMBERS) != (((uint64_t)n * number) & NUMBERS))
 			return true;
 	}

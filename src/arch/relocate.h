@@ -30,8 +30,8 @@ struct relocate_recipe {
 };
 
 /* Scans whole instructions from code (at vaddr; `avail` readable bytes) until at least `want` bytes
- * are covered, or an instruction is reached that execution never passes (a return, a jump): then
- * out->len may be less than want. `want` is what will be overwritten: branches into it go to the
+ * are covered. Stops early at an instruction that never falls through (a return, a jump): out->len
+ * may be less than want then. `want` is what will be overwritten: branches into it go to the
  * copies, branches to vaddr itself stay. 0, or -errno: EILSEQ undecodable,
  * EOPNOTSUPP an instruction that cannot move, EBUSY a call that would return into the first `want`
  * bytes (*column is the offset of the instruction in all three), ENODATA the code ends before. */

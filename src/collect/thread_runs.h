@@ -41,8 +41,8 @@ struct thread_runs {
 
 /* A thread's times never go back: an older record gets the time of the last one. */
 void thread_runs_add(struct thread_runs *r, const struct cpu_record *record);
-/* n records are missing before the thread's next one, of whatever thread: its next run, which
- * begins there, bears them. */
+/* n records were lost before this thread's next record; they may have been other threads'. The
+ * thread's next run begins there, and counts them in `lost`. */
 void thread_runs_lose(struct thread_runs *r, uint32_t thread, uint64_t n);
 /* The time of the thread's first record; 0: it has none. */
 uint64_t thread_runs_first(const struct thread_runs *r, uint32_t thread);

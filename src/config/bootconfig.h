@@ -47,8 +47,9 @@ struct bootconfig {
  * itself. bootconfig_free() it in any case. */
 int bootconfig_parse(struct bootconfig *c, const char *name, const char *bytes, size_t n,
 		     struct err *err);
-/* Reads a file and parses it; the name - is standard input. Of a program it is the one that is
- * attached to it (attached.h). As bootconfig_parse(); also -errno of the file. */
+/* Reads a file and parses it; the name - is standard input. The file may be an executable: then the
+ * configuration that is attached to it is read (attached.h). As bootconfig_parse(); also -errno of
+ * the file. */
 int bootconfig_read(struct bootconfig *c, const char *path, struct err *err);
 void bootconfig_free(struct bootconfig *c);
 

@@ -98,7 +98,7 @@ static size_t place_of(const struct event_set *s, uint32_t index)
 	return vec_bisect(&s->at, e, e->index < index);
 }
 
-/* Never NULL: an event that nobody has touched has the settings of one. */
+/* Never NULL: an event without a row has the settings that all begin with. */
 const struct event_setting *event_set_get(const struct event_set *s, uint32_t index)
 {
 	static const struct event_setting unset;

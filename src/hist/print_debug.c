@@ -48,8 +48,8 @@ struct debug_printing {
 
 /* --- names and numbers ------------------------------------------------------------------ */
 
-/* The histogram that brace does not have, in which the kernel keeps a field that others ask for:
- * the place among the fields that are asked for stands above its number. */
+/* The kernel makes a hidden histogram for a field that another event's histogram reads. brace has
+ * none; its number here is that of `s`, with the field's place above it. */
 static uint64_t number_of_asked(const struct hist_shared *s, const struct event_format *event,
 				const struct hist_field *field)
 {

@@ -20,7 +20,7 @@ struct frames_file { struct stat is; struct unwind_file *unwind; /* NULL: it say
 struct frame_module {
 	uint32_t image;
 	uint64_t start, from_tsc;
-	size_t file; /* NO_FILE: it is not had */
+	size_t file; /* index into frames.files, or NO_FILE */
 };
 
 #define NO_FILE SIZE_MAX

@@ -30,7 +30,7 @@ struct wake_events {
 	const struct trace_info *info;
 	struct stream *stream;
 	struct wakeup *wakeup;
-	VEC(struct wakeup_found) found; /* by time, from `first` on */
+	VEC(struct wakeup_found) found; /* by time; those before `first` are made already */
 	size_t first;
 	VEC(struct waked_thread) threads; /* by index into info->threads */
 	uint64_t round;             /* of wake_events_look() */

@@ -91,8 +91,8 @@ void tally_words(struct tally *t, struct unpack *u);
 /* Ends the thread. Calls that are open lasted until its last record. */
 void tally_end(struct tally *t);
 
-/* A thread whose reading begins in its middle: the events so far told what was open. Notes that in
- * *open (tally_open_free()). */
+/* For a worker that begins in the middle of a thread: notes in *open the calls that the events so
+ * far left open. tally_open_free() frees it. */
 void tally_lend(struct tally *t, struct tally_open *open);
 void tally_open_free(struct tally_open *open);
 /* Whether the thread, of which `t` was fed the part before, stands where `open`, which the n events

@@ -54,10 +54,10 @@ struct wakeup_wake {
 	unsigned n;
 };
 
-/* The time of the wake, for a wait that began at `out`: nobody wakes a thread before it sleeps,
- * though the waker's call may have begun. Nor is anybody woken behind that call: a switch out whose
- * time is later, because the kernel takes it by another clock and not at once, does not move the
- * wake there. */
+/* The time of the wake, for a wait that began at `out`. The wake lies within the waker's call, and
+ * not before the switch out, since nobody wakes a thread that does not sleep yet. The kernel takes
+ * the switch's time by another clock, so that it may be later than the call's end: that end counts
+ * then. */
 static inline uint64_t wakeup_time(const struct wakeup_wake *k, uint64_t out)
 {
 	const uint64_t from = k->enter > out ? k->enter : out;

@@ -56,8 +56,8 @@ static struct image_request request_of(struct control *c, struct peer *p)
 	};
 }
 
-/* Only the launched program's first plan fails for its filters: it checks that they match
- * anything. */
+/* Filters and events that match nothing are an error for the launched program alone: a process that
+ * comes later may well have none of the functions. */
 static int check_selected(struct control *c, struct peer *p, struct err *err)
 {
 	if (!p->first)
@@ -227,7 +227,8 @@ void setup_finish(struct control *c, struct peer *p, const struct protocol_done 
 	if (done && done->note > MESSAGE_NONE && done->note < MESSAGE_KINDS)
 		messages_add(control_messages(c), done->note, p->pid, p->exe);
 	POINT(done_heard);
-	/* The process wrote there: nonsense is noted, and taken as not patched. */
+	/* The process wrote the answer memory: brace notes what cannot be, and takes those patches
+	 * as not written. */
 	if (!image_hear(&p->im))
 		messages_add(control_messages(c), MESSAGE_FORGED, p->pid, p->exe);
 	image_forget_unmapped(&p->im, &c->images.at[p->image].known, p->pid);

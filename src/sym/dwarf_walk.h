@@ -25,12 +25,13 @@ struct dwarf_visitor {
 	void (*unit_ends)(struct dwarf_walk *w, void *context);
 };
 
-/* Opens the module's debug information, walks its units, and then those of dwz's alternate file,
- * which has what several files share, and closes it. *has_dwarf: there is debug information that
- * may be read. Returns 0, or -errno and *err as dwarf_file_open(). Where the information is left
- * out, the work is used up, or some unit is unreasonable, the walk does not begin, ends early or
- * leaves the unit out, and *left_out is a sentence without its end, which the caller frees; else
- * NULL. */
+/* Opens the module's debug information, walks its units and those of dwz's alternate file (DIEs
+ * that several files share), and closes it. *has_dwarf: there is debug information that may be
+ * read. Returns 0, or -errno and *err as dwarf_file_open(). *left_out: NULL; or a sentence without
+ * its end, for free(), that tells why
+ *  - the walk did not begin: the information is left out;
+ *  - it ended early: the work is used up;
+ *  - it passed over a unit: the unit is unreasonable. */
 int dwarf_walk(const struct sym_module *m, const struct dwarf_visitor *visitor, bool *has_dwarf,
 	       char **left_out, struct err *err);
 

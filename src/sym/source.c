@@ -275,7 +275,8 @@ bool source_entry(const struct sym_scope *sc, uint64_t *entry)
 	return true;
 }
 
-/* *behind: how far from the function's begin. NULL: it has none that is known. */
+/* *behind: bytes from the function's first instruction. NULL: the scope lies in no function whose
+ * beginning is known. */
 const char *sym_scope_function(const struct sym_scope *sc, uint64_t *behind)
 {
 	struct scope_block *f = function_of(sc);

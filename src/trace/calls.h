@@ -62,7 +62,7 @@ enum call_flag {
 	/* LEAVE: in `text` are registers, or memory (EVENT_REGISTERS, EVENT_MEMORY) */
 	CALL_REGISTERS = 1024, CALL_MEMORY = 2048,
 	CALL_BLOCK = CALL_REGISTERS | CALL_MEMORY,
-	CALL_OTHERS = 4096,  /* set by who follows the call: it is none of his (record_filter.c) */
+	CALL_OTHERS = 4096,  /* set by a record filter: another instance's call (record_filter.c) */
 };
 
 /* A flag of frames alone, since steps have 16 bits for flags: the index has the call

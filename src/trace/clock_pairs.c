@@ -12,7 +12,7 @@ struct point { uint64_t tsc, steady; };
 typedef VEC(struct point) point_list;
 
 struct clock_pairs {
-	VEC(point_list) cpus;           /* by number; a CPU's by TSC */
+	VEC(point_list) cpus;           /* by the CPU's number; each list by TSC */
 	uint64_t reach, error;
 };
 

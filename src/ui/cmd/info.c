@@ -106,7 +106,8 @@ static void json_module(struct out *o, const struct trace_module *m, size_t func
 	out_printf(o, "\"image\":%" PRIu32 ",\"functions\":%zu}\n", m->image, functions);
 }
 
-/* Prints them by one of the two. */
+/* Prints each module by `print`, as text or as JSON. One that an earlier line told of is left
+ * out. */
 static void each_module(struct out *o, const struct trace_info *info,
 			void (*print)(struct out *, const struct trace_module *, size_t))
 {
