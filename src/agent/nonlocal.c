@@ -150,13 +150,18 @@ static uint64_t context_sp(const uint64_t *ucontext)
 	return ucontext[UCONTEXT_SP];
 }
 
-/* sp: stack address of the return address; below it agent_slow_nonlocal keeps the arguments. */
-static uint64_t target_of(uint32_t kind, const uint64_t *sp)
+static enum nonlocal_kind kind_of(const struct nonlocal_info *about)
+{
+	return about->id_word >> NONLOCAL_SHIFT & NONLOCAL_MASK;
+}
+
+/* Below sp, the address of the return address, agent_slow_nonlocal keeps the arguments. */
+uint64_t nonlocal_target(const struct nonlocal_info *about, const uint64_t *sp)
 {
 	const uint64_t *first = (const uint64_t *)sp[KEPT_ARG0],
 		       *second = (const uint64_t *)sp[KEPT_ARG1];
 
-	switch (kind) {
+	switch (kind_of(about)) {
 	case NONLOCAL_BY_JMP_BUF:
 		return first ? jmp_buf_sp(first) : 0;
 	case NONLOCAL_BY_CONTEXT:
@@ -166,16 +171,6 @@ static uint64_t target_of(uint32_t kind, const uint64_t *sp)
 	default:
 		return 0;
 	}
-}
-
-uint64_t nonlocal_target(const struct nonlocal_info *about, const uint64_t *sp)
-{
-	return target_of(about->id_word >> NONLOCAL_SHIFT & NONLOCAL_MASK, sp);
-}
-
-static enum nonlocal_kind kind_of(const struct nonlocal_info *about)
-{
-	return about->id_word >> NONLOCAL_SHIFT & NONLOCAL_MASK;
 }
 
 /* Fills words with the record of what the call is about to do; returns how many. */
@@ -199,7 +194,7 @@ static unsigned nonlocal_words(const struct nonlocal_info *about, const uint64_t
 	}
 	words[0] = record_word(now, record_event_id(2, RECORD_EVENT_SWITCH), RECORD_EVENT);
 	words[1] = outer | flags[kind] | (followed ? RECORD_SWITCH_FOLLOWED : 0);
-	words[2] = target_of(kind, sp);
+	words[2] = nonlocal_target(about, sp);
 	return 3;
 }
 

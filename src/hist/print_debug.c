@@ -130,8 +130,8 @@ static void refer_operands(struct debug_printing *p, const struct hist_field *f)
 }
 
 /* A field that synthetic events get has a variable of its own, and is read by that. */
-static void pass_on(struct debug_printing *p, const struct hist_field *f, const char *name,
-		    size_t *next)
+static void pass_variable(struct debug_printing *p, const struct hist_field *f, const char *name,
+			  size_t *next)
 {
 	struct debug_reference to = { f, name, "", *next, p->number, NULL, true };
 
@@ -154,7 +154,7 @@ static void number_action(struct debug_printing *p, size_t i, size_t *next)
 	}
 	for (size_t k = 0; k < a->fields.n; k++) {
 		if (a->act == HIST_TRACE)
-			pass_on(p, &a->fields.at[k], a->params.at[k], next);
+			pass_variable(p, &a->fields.at[k], a->params.at[k], next);
 		else
 			*vec_add(&p->saved) = (struct debug_passed){ &a->fields.at[k],
 								     a->params.at[k], (*next)++ };

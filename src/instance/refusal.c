@@ -12,7 +12,7 @@
 
 /* --- the files ------------------------------------------------------------------------ */
 
-static bool is_found(const refusal_files *files, const char *path)
+static bool is_listed(const refusal_files *files, const char *path)
 {
 	for (size_t i = 0; i < files->n; i++)
 		if (strcmp(files->at[i].path, path) == 0)
@@ -26,7 +26,7 @@ void refusal_files_find(const struct trace_info *info, refusal_files *out)
 	for (size_t i = 0; i < info->modules.n; i++) {
 		const struct trace_module *m = &info->modules.at[i];
 
-		if (!is_found(out, m->path))
+		if (!is_listed(out, m->path))
 			*vec_add(out) = (struct refusal_file){ mem_strdup(m->path),
 							       trace_info_is_program(info, m),
 							       m->functions.n > 0 };

@@ -85,7 +85,7 @@ bool rules_wanted(const struct settings *s)
 /* --- events ------------------------------------------------------------------------- */
 
 /* Index of the event that a trigger switches; UINT32_MAX: it switches none. */
-static uint32_t target_of(const struct event_set *s, const char *system, const char *event)
+static uint32_t switched_event(const struct event_set *s, const char *system, const char *event)
 {
 	const struct event_entry *e = event ? events_find(s->catalogue, system, event) : NULL;
 
@@ -99,7 +99,7 @@ static void add_triggers(struct rules *r, struct rule *rule, const struct trigge
 		struct event_trigger *t = l->at.at[i];
 
 		*vec_add(&rule->triggers) =
-			(struct rule_trigger){ t, target_of(&r->events, t->system, t->event) };
+			(struct rule_trigger){ t, switched_event(&r->events, t->system, t->event) };
 		rule->conditional |= t->program || t->kind->after;
 		r->stacks |= t->needs_stack;
 	}
@@ -174,7 +174,7 @@ static void add_commands(struct rules *r)
 		struct function_command *c = r->functions.at.at[i];
 
 		*vec_add(&r->commands) =
-			(struct rule_command){ c, target_of(&r->events, c->system, c->event) };
+			(struct rule_command){ c, switched_event(&r->events, c->system, c->event) };
 		r->stacks |= c->action == FUNCTION_STACKTRACE;
 	}
 	/* Range 0 is empty and stands for "no commands". */

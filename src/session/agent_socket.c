@@ -214,7 +214,7 @@ static void hear_hello(struct peer *p)
 /* After the plan: a planner had the peer before, now the socket's thread has it. */
 static void setup_peer(struct peer *p)
 {
-	bool begins = setup_begins(p);
+	bool begins = setup_is_asked(p);
 
 	if (!begins) /* for a handler, our closing of the socket is the answer */
 		p->control->handler_waits = false;
@@ -308,7 +308,7 @@ static bool send_in(struct control *c, struct peer *p)
 {
 	if (p->hello.request == PROTOCOL_HANDLER)
 		return send_handler(c, p);
-	if (!setup_begins(p)) {
+	if (!setup_is_asked(p)) {
 		end_peer(p);
 		return true;
 	}

@@ -148,7 +148,7 @@ void control_look_for_handlers(struct control *c, pid_t pid);
  * Inside; the socket's thread. */
 bool setup_begin(struct control *c, struct peer *p);
 /* Whether the peer asks for a plan. */
-bool setup_begins(const struct peer *p);
+bool setup_is_asked(const struct peer *p);
 /* Plans; leaves the result in *p. On any thread, while the peer is inside. */
 void setup_plan(struct control *c, struct peer *p);
 /* Tells the session, then the process. False: the process is not to be traced, or is gone. The

@@ -17,7 +17,7 @@
 #include "inject/setup_reply.h"
 #include "shared/points.h"
 
-bool setup_begins(const struct peer *p)
+bool setup_is_asked(const struct peer *p)
 {
 	return p->hello.request == PROTOCOL_HELLO || p->hello.request == PROTOCOL_DLOPEN ||
 	       p->hello.request == PROTOCOL_USER;

@@ -285,7 +285,7 @@ static void put_rel32(struct relocate_emit *e, uint64_t target)
 
 /* Returns where the branch leads: to a copy among the moved instructions, or to the original
  * place. */
-static uint64_t target_of(const struct relocate_emit *e, const struct relocate_insn *i)
+static uint64_t branch_target(const struct relocate_emit *e, const struct relocate_insn *i)
 {
 	return i->inside ? e->to + e->starts[i->inside - 1] : e->bias + (uint64_t)i->target;
 }
@@ -319,28 +319,28 @@ static void put_insn(struct relocate_emit *e, const struct relocate_insn *i,
 	case RELOCATE_JCC:
 		put_u8(e, 0x0f);
 		put_u8(e, (uint8_t)(0x80 | i->field));
-		put_rel32(e, target_of(e, i));
+		put_rel32(e, branch_target(e, i));
 		break;
 	case RELOCATE_LOOP:
 		emit_bytes(e, original, i->len - 1u);
 		/* op +2; jmp +5; jmp target: if the loop is taken, it skips the jump that skips the
 		 * branch. */
 		emit_bytes(e, "\x02\xeb\x05\xe9", 4);
-		put_rel32(e, target_of(e, i));
+		put_rel32(e, branch_target(e, i));
 		break;
 	case RELOCATE_CALL:
 		push_return(e);
 		/* fall through */
 	case RELOCATE_JMP:
 		put_u8(e, 0xe9);
-		put_rel32(e, target_of(e, i));
+		put_rel32(e, branch_target(e, i));
 		break;
 	case RELOCATE_CALL_IND:
 		put_call_indirect(e, i, original);
 		break;
 	case RELOCATE_RIP:
 		emit_bytes(e, original, i->len);
-		aim_displacement(e, e->n - i->len + i->field, e->n, target_of(e, i));
+		aim_displacement(e, e->n - i->len + i->field, e->n, branch_target(e, i));
 		break;
 	default:
 		emit_bytes(e, original, i->len);

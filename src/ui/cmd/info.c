@@ -56,7 +56,7 @@ static void number_field(struct out *o, const char *label, uint64_t value)
 
 /* Each function that a program made is a module: those of an image are told as one, where the first
  * stands. By image, their number; free() it. */
-static size_t *count_made(const struct trace_info *info)
+static size_t *count_made_functions(const struct trace_info *info)
 {
 	size_t *made = mem_zalloc((info->images.n + 1) * sizeof(*made));
 
@@ -111,7 +111,7 @@ static void json_module(struct out *o, const struct trace_module *m, size_t func
 static void each_module(struct out *o, const struct trace_info *info,
 			void (*print)(struct out *, const struct trace_module *, size_t))
 {
-	size_t *made = count_made(info), n;
+	size_t *made = count_made_functions(info), n;
 
 	for (size_t i = 0; i < info->modules.n; i++)
 		if (functions_of(info, &info->modules.at[i], made, &n))
