@@ -92,6 +92,24 @@ upward() { # an include of a folder above
 	! layers && grep -q '^# src/base/err.c:.* includes ui/print.h' "$T/said"
 }
 
+# begins CALL WHAT: a file that begins a thread or a process, and stands in no row
+begins() {
+	echo "static int begun(void) { return $1; }" >>"$PLANTED"
+	! layers && grep -q "^# src/report/graph.c begins a $2 that no row" "$T/said"
+	local r=$?
+	cp "$SOURCE/src/report/graph.c" "$PLANTED"
+	return $r
+}
+
+begins_none() { # a file that stands in a row of the threads, and begins none
+	sed 's#`session/ahead.c`#`report/graph.c`#' "$SOURCE/ARCHITECTURE.md" >"$T/tree/ARCHITECTURE.md"
+	! layers && grep -q '^# src/report/graph.c begins no thread' "$T/said" &&
+		grep -q '^# src/session/ahead.c begins a thread that no row' "$T/said"
+	local r=$?
+	cp "$SOURCE/ARCHITECTURE.md" "$T/tree/"
+	return $r
+}
+
 check_that 'the tree as it is has no fault' layers
 
 # A line each, all in one tree: what is found in it, the line, what the check says of it.
@@ -175,5 +193,8 @@ check_that 'a comment there that tells how far one reaches' contract '/* 2 GiB a
 check_that 'a place that was written for one machine, in a file that is not listed' met
 check_that 'a listed place that is not there' met_no_more
 check_that 'a file that docs/seams.md names and that is not listed' in_seams
+check_that 'a thread that no row has' begins 'pthread_create(&t, NULL, run, NULL)' thread
+check_that 'a process that no row has' begins 'posix_spawnp(&pid, argv[0], NULL, NULL, argv, environ)' process
+check_that 'a row whose file begins none' begins_none
 check_that 'an include of a folder above' upward
 finish
