@@ -40,7 +40,7 @@ struct agent {
 	/* The tracer is gone. Stores release what goes with it, last_heartbeat or a new session's
 	 * fields; loads acquire. */
 	bool abandoned;
-	uint64_t last_heartbeat; /* 1 + the last heartbeat, when given up for its sake; 0: for good */
+	uint64_t last_heartbeat; /* 1 + the last one, when given up for its sake; 0: for good */
 	bool watch;                      /* modules that come later are to be hooked too */
 	char socket[PROTOCOL_WAY]; /* where the tracer listens, and the token that is said there */
 	/* where it listens for attached processes; empty: `socket` */

@@ -393,8 +393,8 @@ static int examine_place(struct followed_path *p)
 	return 0;
 }
 
-/* Follows the path. Where that may wait (-EAGAIN), an aside goes first: then the kernel has the path
- * in its cache, unless a process serves it (FUSE). */
+/* Follows the path. Where that may wait (-EAGAIN), an aside goes first: then the kernel has the
+ * path in its cache, unless a process serves it (FUSE). */
 static void find_place(const char *path, struct followed_path *p)
 {
 	struct path_visit v = { .place = -1, .to = -1, .mount = UNKNOWN };

@@ -26,8 +26,9 @@ void call_records_take(struct load *l, const struct call_step *s, uint32_t slice
 {
 	if (s->flags & CALL_ARGUMENTS)
 		keep_record(l,
-			    (struct kept_record){ .bytes = (uint32_t)s->event->count, .slice = slice,
-						  .thread = s->thread, .fn = s->fn },
+			    (struct kept_record){ .bytes = (uint32_t)s->event->count,
+						  .slice = slice, .thread = s->thread,
+						  .fn = s->fn },
 			    s->event->payload);
 }
 
@@ -41,6 +42,7 @@ void call_records_return(struct load *l, const struct call_step *s, uint32_t sli
 		keep_record(l,
 			    (struct kept_record){ .value = v.number, .tsc = s->tsc,
 						  .bytes = v.text ? v.bytes : 0, .flags = v.flags,
-						  .slice = slice, .thread = s->thread, .fn = s->fn },
+						  .slice = slice, .thread = s->thread,
+						  .fn = s->fn },
 			    v.text);
 }

@@ -14,7 +14,7 @@
 /* Places in the table: headers as PT_GNU_EH_FRAME points to, and the entry for GCC's unwinder
  * (tests/arch/trampoline_test.c compares them). */
 #define UNWIND_HEADER 64        /* for libgcc and LLVM's libunwind */
-#define UNWIND_NONGNU_HEADER 84 /* for nongnu's libunwind (arch/x86_64/agent/align_cfa.S says why) */
+#define UNWIND_NONGNU_HEADER 84 /* for nongnu's libunwind, as in arch/x86_64/agent/align_cfa.S */
 #define UNWIND_ENTRY 128
 
 /* Places of the fields of struct trampoline_layout. */
