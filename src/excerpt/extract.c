@@ -94,9 +94,10 @@ static bool has_cpu(const struct excerpt *x, uint16_t cpu)
 	return !x->cpus || (cpu < x->n_cpus && x->cpus[cpu / 8] >> cpu % 8 & 1);
 }
 
+/* Counts what lies in the range, once: how much lies before it is not read. */
 static bool leave_out(struct excerpt_reading *e, enum excerpt_reason why)
 {
-	e->left[why]++;
+	e->left[why] += e->begun && !e->looks;
 	return false;
 }
 
@@ -383,7 +384,9 @@ static void begin_excerpt(struct excerpt_reading *e)
 			/* Its calls' time before that is not in its own time either. */
 			if (e->x->clip)
 				stack->at[k].inside = 0;
-			if (stack->at[k].chosen && !e->looks)
+			if (!stack->at[k].chosen)
+				is_chosen(e, &stack->at[k]); /* counts the reason */
+			else if (!e->looks)
 				put_step(e, &s, EVENT_STEP_EARLIER);
 		}
 	}
@@ -434,7 +437,6 @@ static void take_now(struct excerpt_reading *e, const struct event *event)
 	e->now = e->last = *event;
 	if (!e->lane)
 		note_event(e, event);
-	e->left[LEFT_BY_TIME] += !e->begun;
 	if (stands_alone(e->x, event))
 		take_alone(e, event);
 	if (event->kind == EVENT_SLEPT || event->kind == EVENT_LOST ||
@@ -476,7 +478,6 @@ bool extract_take(struct excerpt_reading *e, const struct event *event)
 	if (waits_for_call(e, event))
 		return true;
 	if (event->tsc > e->x->to && !e->looks) {
-		e->left[LEFT_BY_TIME]++;
 		e->last.tsc = e->x->to;
 		e->over = true;
 		return false;

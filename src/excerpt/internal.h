@@ -15,9 +15,9 @@
 /* Flags of an image's functions, by id. */
 struct excerpt_image { uint8_t *flags; size_t n; };
 
-/* Why calls were left out: the first reason of each. The words are in empty.c. */
+/* Why calls of the range were left out: the first reason of each. The words are in empty.c. */
 enum excerpt_reason {
-	LEFT_BY_TIME, LEFT_BY_THREAD, LEFT_BY_CPU, LEFT_BY_FUNCTION, LEFT_BY_GRAPH,
+	LEFT_BY_THREAD, LEFT_BY_CPU, LEFT_BY_FUNCTION, LEFT_BY_GRAPH,
 	LEFT_BY_DEPTH, LEFT_BY_LATER, /* duration, or whom it calls */
 	LEFT_REASONS_N
 };
@@ -42,6 +42,9 @@ struct excerpt {
 	_Atomic uint64_t left[LEFT_REASONS_N];
 };
 
+/* "5.000123": as traces print a time. Returned by value, so that one sentence can have two. */
+struct shown_when { char text[32]; };
+struct shown_when excerpt_shown_time(const struct trace_info *info, uint64_t tsc);
 /* Fills x->images. 0, or -errno and *err: a list that no function of the trace is in. */
 int excerpt_find_functions(struct excerpt *x, struct err *err);
 /* Fills x->threads and x->readers. As above. */

@@ -11,11 +11,7 @@
 #include "excerpt/internal.h"
 #include "model/tracer.h"
 
-/* "5.000123": as traces print a time. */
-struct shown_when { char text[32]; };
-
-/* Returned by value, so that one sentence can have two times. */
-static struct shown_when shown_time(const struct trace_info *info, uint64_t tsc)
+struct shown_when excerpt_shown_time(const struct trace_info *info, uint64_t tsc)
 {
 	uint64_t us = trace_clock_ns(&info->clock, tsc) / 1000;
 	struct shown_when s;
@@ -30,8 +26,8 @@ static int refuse_range(const struct excerpt *x, const struct excerpt_range *ran
 			const char *text, struct err *err)
 {
 	return err_at(err, ERANGE, text, 0, "the trace has nothing there: it lasts from %s to %s",
-		      shown_time(x->info, range->first).text,
-		      shown_time(x->info, range->last).text);
+		      excerpt_shown_time(x->info, range->first).text,
+		      excerpt_shown_time(x->info, range->last).text);
 }
 
 /* Offsets and percentages are of the trace's own range: both ends are made out before they are
@@ -56,7 +52,7 @@ static int find_times(struct excerpt *x, struct err *err)
 		return refuse_range(x, &range, w->to, err);
 	if (x->from > x->to)
 		return err_at(err, EINVAL, w->to, 0, "--to is before --from, which is %s",
-			      shown_time(x->info, x->from).text);
+			      excerpt_shown_time(x->info, x->from).text);
 	return 0;
 }
 

@@ -42,6 +42,9 @@ uint64_t excerpt_tsc_at(const struct trace_clock *c, uint64_t ns)
 	/* A clock of less than a tick a nanosecond needs one step, others a few. */
 	for (int i = 0; i < 64 && tsc < UINT64_MAX && trace_clock_ns(c, tsc) < ns; i++)
 		tsc++;
+	/* Times before the clock's own are rounded up: ticks before may have it, too. */
+	for (int i = 0; i < 64 && tsc && trace_clock_ns(c, tsc - 1) >= ns; i++)
+		tsc--;
 	return tsc;
 }
 

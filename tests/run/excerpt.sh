@@ -11,6 +11,8 @@ nothing_lost "a program of three threads" 150
 "$BRACE" replay $FULL "$T/trace" >"$T/full"
 read -r FROM TO < <(/usr/bin/python3 "$HERE/excerpt_truth.py" "$T/full" times)
 
+cp "$T/trace" "$T/parted"
+
 # --- each choice, recounted
 : >"$T/excerpts"
 n=0
@@ -209,5 +211,12 @@ refuses "more than all of it" 'a percentage is a number from 0 to 100' --to 120%
 refuses "a CPU that is none" 'CPUs are numbers' --cpu x "$T/trace"
 refuses "a condition" 'condition' -l 'leaf if n > 1' "$T/trace"
 refuses "nothing lasts so long" 'nothing of the trace is chosen: .* shorter than --min-duration' --min-duration 1h "$T/trace"
+# Of a range, what lies in it is counted and nothing else, however much of the file was read for it.
+want=$("$BRACE" replay -O nofuncgraph-tail --from "$FROM" --to "$TO" "$T/parted" | shown_in | awk '{ n += $2 } END { print n }')
+refuses "nothing of a range lasts so long" "calls and records from $FROM to $TO there are $want shorter than" --from "$FROM" --to "$TO" --min-duration 1h "$T/parted"
+IFS=, read -r begin end < <("$BRACE" query --csv "$T/late" "SELECT e + 400, next - 400 FROM (SELECT max(ts + dur) OVER (ORDER BY ts) - min(ts) OVER () AS e,
+	lead(ts) OVER (ORDER BY ts) - min(ts) OVER () AS next FROM slice) WHERE next - e > 2000 LIMIT 1" | tail -n 1)
+refuses "nothing is between two calls" 'chosen: it has no call or record from [0-9.]+ to [0-9.]+$' --from "+${begin}ns" --to "+${end}ns" "$T/late"
+refuses "... of a thread" 'chosen: the chosen threads have no call or record from' --from "+${begin}ns" --to "+${end}ns" --thread odd "$T/late"
 refuses "nothing is both" 'nothing of the trace is chosen: .* in no call of -g' -l main -g leaf "$T/trace"
 finish
