@@ -2,6 +2,7 @@
 # `brace export`: each format is read by its own reader where the machine has it, and by a strict one of ours (exports.py); calls
 # and times are those of `brace report`.
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/export-lib.sh"
 : "${FIXTURES:?is the directory of the compiled test programs}"
 export ACCOUNT=$T/account
 
@@ -9,15 +10,6 @@ record() { # NAME ARGUMENT...: and its report
 	timeout -k 5 "$LIMIT" "$BRACE" record -q --mode block -o "$T/$1" "${@:2}" >"$T/out" 2>"$T/err" </dev/null
 	"$BRACE" report --json "$T/$1" >"$T/$1.report" 2>>"$T/err"
 }
-export_to() { # FORMAT NAME [OPTION]...: into NAME.FORMAT
-	rm -rf "$T/$2.$1"
-	"$BRACE" export --to "$1" "$T/$2" -o "$T/$2.$1" "${@:3}" 2>"$T/err"
-}
-agree() { # FORMAT NAME [WEIGHT]
-	python3 "$HERE/exports.py" "$1" "$T/$2.report" "$T/$2.$1" ${3:+"$3"} >"$T/log" 2>&1
-	result "$2 as $1${3:+ by $3}: what it shows is report's" $? "$T/log"
-}
-
 cat >"$T/evil.c" <<'C'
 #include <unistd.h>
 __attribute__((noinline, noclone)) int innocent(int n) { __asm__ volatile(""); return n + 1; }
@@ -28,28 +20,6 @@ NAME='</title></text><script>alert(1)</script>"; ]]>&x'
 cc -O1 -fno-optimize-sibling-calls -c -o "$T/evil.o" "$T/evil.c" && objcopy --redefine-sym innocent="$NAME" "$T/evil.o" && cc -o "$T/evil" "$T/evil.o"
 check_that "a program has a function of an evil name" test -x "$T/evil"
 
-cat >"$T/drawn.py" <<'P'
-"""drawn.py DRAWN REPORT: what graphviz drew, as `dot -Tplain` lists it: a box for each function, an edge for each caller and callee."""
-import collections, json, re, sys
-boxes, into, number = {}, collections.Counter(), r"(\d+) calls, (\d+\.\d{3}) us"
-label = r'(?:"((?:[^"\\]|\\.)*)"|(\S+))'
-# A long line goes on behind a backslash.
-for line in open(sys.argv[1], encoding="utf-8", errors="replace").read().replace("\\\n", "").splitlines():
-    node = re.match(r"node (\S+) \S+ \S+ \S+ \S+ " + label, line)
-    edge = re.match(r"edge \S+ (\S+) .* \"(\d+)\\n", line)
-    if edge:
-        into[edge[1]] += int(edge[2])
-    elif node and "\\n" in (node[2] or ""):
-        name, file, sums = node[2].replace('\\"', '"').rsplit("\\n", 2)
-        calls, us = re.fullmatch(number, sums).groups()
-        boxes[node[1]] = name, file, int(calls), round(float(us) * 1000)
-report = [json.loads(l) for l in open(sys.argv[2])][1:]
-want = {(r["name"], r["module"]): r for r in report if r["module"] or ":" not in r["name"]}
-assert boxes and len(boxes) == len(want), (len(boxes), len(want))
-for node, (name, file, calls, ns) in boxes.items():
-    row = want[name, file]
-    assert calls == row["calls"] == into[node] and abs(ns - (row["self_ns"] or 0)) <= 1, (name, calls, into[node], ns, row)
-P
 record threads -- "$FIXTURES/threads"
 record recursion -- "$FIXTURES/recursion"
 record exceptions -- "$FIXTURES/exceptions"
@@ -66,24 +36,9 @@ for name in threads exceptions names; do
 		export_to $format $name
 		agree $format $name
 	done
-	export_to callgrind $name
-	# It cuts the directory that it runs in from some of the names, and the object with it.
-	(cd "$T" && callgrind_annotate --tree=caller --inclusive=yes --show-percs=no --threshold=100 "$T/$name.callgrind") >"$T/shown" 2>"$T/err"
-	mv "$T/$name.callgrind" "$T/$name.cg" && mv "$T/shown" "$T/$name.callgrind"
-	agree callgrind $name
-	export_to perfetto $name
-	agree perfetto $name
-	export_to uftrace $name
-	if command -v uftrace >"$T/log"; then
-		COLUMNS=1000 timeout 30 uftrace report --demangle=no --no-pager --color=no -d "$T/$name.uftrace" >"$T/shown" 2>"$T/err"
-		rm -rf "$T/$name.uftrace" && mv "$T/shown" "$T/$name.uftrace"
-		agree uftrace $name
-	else
-		skip "$name as uftrace" "uftrace is not installed"
-	fi
-	export_to csv $name
-	mv "$T/$name.csv" "$T/$name.csv_rows"
-	agree csv_rows $name
+	for format in callgrind perfetto uftrace csv; do
+		agree_by_reader $format $name
+	done
 	export_to sqlite $name
 	check_that "$name as sqlite: sqlite3 finds it whole" test "$(sqlite3 "$T/$name.sqlite" 'PRAGMA integrity_check')" = ok
 	check_that "$name as sqlite: calls by name are report's" /usr/bin/python3 -c 'import collections, json, sqlite3, sys
@@ -100,51 +55,23 @@ assert list(db.execute("SELECT name, module, calls, coalesce(total, 0) FROM func
 ' "$T/$name.sqlite" "$T/$name.report"
 	"$BRACE" query --csv "$T/$name" 'SELECT * FROM thread' | tail -n +2 >"$T/asked"
 	check_that "$name as sqlite: tables are those of brace query" diff <(sqlite3 -csv "$T/$name.sqlite" 'SELECT * FROM thread' | tr -d '\r"') <(tr -d '\r"' <"$T/asked")
-	export_to dot $name
-	if command -v dot >"$T/log"; then
-		check_that "$name as dot: graphviz reads it" dot -Tplain -o "$T/drawn" "$T/$name.dot"
-		check_that "$name as dot: calls and own times of its boxes, and the calls that lead to them, are report's" python3 "$T/drawn.py" "$T/drawn" "$T/$name.report"
-	else
-		skip "$name as dot" "graphviz is not installed"
-	fi
-	export_to trace.dat $name
-	trace-cmd report -i "$T/$name.trace.dat" >"$T/shown" 2>"$T/err"
-	result "$name as trace.dat: trace-cmd reads it" $? "$T/err"
-	check_that "$name as trace.dat: it shows each call's begin and end" python3 -c 'import json, re, sys
-entries = exits = 0
-for line in open(sys.argv[1]):
-    entries += "funcgraph_entry:" in line
-    exits += "funcgraph_exit:" in line or bool(re.search(r"funcgraph_entry:.*\| .*;$", line))
-calls = sum(r["calls"] for r in [json.loads(l) for l in open(sys.argv[2])][1:] if r["module"] or ":" not in r["name"])
-assert entries == exits == calls > 0, (entries, exits, calls)' "$T/shown" "$T/$name.report"
+	agree_by_reader dot $name
+	agree_by_reader trace.dat.v7 $name
+	agree_by_reader trace.dat $name
+	check_that "$name as trace.dat.v7: it shows what it shows of version 6" diff "$T/$name.trace.dat" "$T/$name.trace.dat.v7"
 	export_to trace.dat.v7 $name
-	trace-cmd report -i "$T/$name.trace.dat.v7" >"$T/shown7" 2>"$T/err"
-	result "$name as trace.dat.v7: trace-cmd reads it" $? "$T/err"
-	check_that "$name as trace.dat.v7: it shows what it shows of version 6" diff "$T/shown" "$T/shown7"
 	trace-cmd dump --summary -i "$T/$name.trace.dat.v7" >"$T/log" 2>&1 && grep -qE '^\s+7\s+\[Version' "$T/log" && grep -q '\[8 sections\]' "$T/log"
 	result "$name as trace.dat.v7: trace-cmd dump finds its sections" $? "$T/log"
-	export_to ctf $name
-	if command -v babeltrace2 >"$T/log"; then
-		timeout 60 babeltrace2 --clock-seconds "$T/$name.ctf" >"$T/shown" 2>"$T/err"
-		result "$name as ctf: babeltrace2 reads it" $? "$T/err"
-		check_that "$name as ctf: it has nothing to say of it" test ! -s "$T/err"
-		mv "$T/$name.ctf/.functions" "$T/functions"
-		rm -rf "$T/$name.ctf" && mv "$T/shown" "$T/$name.ctf"
-		# Threads that the program's end cut off end with the stream.
-		if [ $name = threads ]; then export CALLS_ONLY=1; fi
-		agree ctf $name "$T/functions"
-		unset CALLS_ONLY
-	else
-		skip "$name as ctf" "babeltrace2 is not installed"
-	fi
+	# Threads that the program's end cut off end with the stream.
+	if [ $name = threads ]; then export CALLS_ONLY=1; fi
+	agree_by_reader ctf $name
+	unset CALLS_ONLY
+	check_that "$name as ctf: babeltrace2 has nothing to say of it" test ! -s "$T/err"
 done
 if command -v protoc >"$T/log"; then
-	export_to pprof names
-	protoc --decode=Profile --proto_path="$HERE" pprof.proto <"$T/names.pprof" >"$T/decoded" 2>"$T/err"
-	result "protoc decodes pprof's" $? "$T/err"
-	! grep -E '^ *[0-9]+[:{ ]' "$T/decoded" >"$T/unknown"
+	agree_by_reader pprof names
+	! grep -E '^ *[0-9]+[:{ ]' "$T/names.pprof" >"$T/unknown"
 	result "with names for all of its fields" $? "$T/unknown"
-	check_that "its samples are report's" python3 "$HERE/pprof.py" "$T/decoded" "$T/names.report"
 	export_to perfetto names
 	protoc --decode=Trace --proto_path="$HERE" perfetto.proto <"$T/names.perfetto" >"$T/decoded" 2>"$T/err"
 	result "protoc decodes Perfetto's" $? "$T/err"
@@ -313,12 +240,10 @@ done <"$T/list"
 check_that "no failure leaves anything behind" test -z "$(find "$T" -name 'bad*')"
 # What is left of a cut trace is what report has of it.
 "$BRACE" report --json "$T/cut" >"$T/cut.report" 2>"$T/err"
-for format in chrome speedscope perfetto firefox folded flamegraph; do
+for format in chrome speedscope perfetto firefox folded flamegraph csv; do
 	export_to $format cut
 	agree $format cut
 done
-"$BRACE" export --to csv "$T/cut" -o "$T/cut.csv_rows" 2>"$T/err"
-agree csv_rows cut
 
 # --- what a format has no place for. folded has none for anything: what it says is what there is
 while read -r name kinds; do

@@ -6,12 +6,12 @@ Each reader keeps the strict rules of its format, and gives calls and times by f
 rounded to nanoseconds once by report, and once for each call or stack by a format.
 """
 import collections
-import csv
 import json
 import os
 import re
 import sys
 import xml.etree.ElementTree
+from csv import DictReader
 
 from wire import fields
 
@@ -26,8 +26,12 @@ class Sums:
         self.events = 0
 
 
-def plain(name):
-    return name.replace(';', ':')
+def underscored(name):
+    return name.replace(' ', '_')
+
+
+# How formats write names that they have no place for.
+WRITTEN = {'folded': lambda name: name.replace(';', ':'), 'trace.dat': underscored, 'trace.dat.v7': underscored}
 
 
 class Stack:
@@ -290,14 +294,38 @@ def perfetto(path, _):
     return sums
 
 
-def csv_rows(path, _):
+def rows(path, _):
+    """A table of calls, as sqlite3 prints it or as it is exported."""
     sums = Sums()
-    for r in csv.DictReader(open(path, newline='')):
+    for r in DictReader(open(path, newline='')):
         name = r['function']
         sums.calls[name] += 1
         sums.self[name] += int(r['self_ns'])
         sums.rounded[name] += 1
     return sums
+
+
+csv = sqlite = rows
+
+
+def trace_dat(path, _):
+    """What trace-cmd report prints: a call is a beginning with its end on the same line, or on one of its own."""
+    sums, open_calls = Sums(), collections.Counter()
+    for line in open(path):
+        m = re.match(r' *.*-(\d+) +\[\d+\] +[\d.]+: funcgraph_(entry|exit): +.*?\|  ( *)(.*?)$', line)
+        if not m:
+            continue
+        thread, end = m[1], m[2] == 'exit'
+        open_calls[thread] += -1 if end else m[4].endswith('{')
+        assert open_calls[thread] >= 0 and m[4].startswith('}') == end, line
+        if not end:
+            assert m[4].endswith((') {', ');')), line
+            sums.calls[m[4][:m[4].rindex('(')]] += 1
+    assert not any(open_calls.values()), open_calls
+    return sums
+
+
+trace_dat_v7 = trace_dat
 
 
 def flamegraph(path, weight):
@@ -324,8 +352,8 @@ def flamegraph(path, weight):
     return sums
 
 
-def compare(sums, report, partly):
-    """partly: narrow frames are left out."""
+def compare(sums, report, partly, plain):
+    """partly: narrow frames are left out. plain: how the format writes a name."""
     rows = [json.loads(line) for line in open(report)][1:]
     calls, total, self = collections.Counter(), collections.Counter(), collections.Counter()
     for r in rows:
@@ -337,6 +365,10 @@ def compare(sums, report, partly):
         self[name] += r['self_ns'] or 0
     assert sum(calls.values()) > 0
     done = 0
+    if 'CALLS_ONLY' in os.environ and not sums.calls:
+        # Times alone, and a call of no time is not in them.
+        assert set(sums.self) | set(sums.total) <= set(calls) and sums.self, (sums.self, calls)
+        done += 1
     for what, ours, theirs in (('calls', sums.calls, calls), ('total', sums.total, total), ('self', sums.self, self)):
         ours = collections.Counter({plain(k): v for k, v in ours.items()})
         if not ours or (what != 'calls' and 'CALLS_ONLY' in os.environ):
@@ -355,7 +387,8 @@ def compare(sums, report, partly):
 def main():
     form, report, export = sys.argv[1:4]
     weight = sys.argv[4] if len(sys.argv) > 4 else 'self'
-    compare(globals()[form](export, weight), report, form == 'flamegraph')
+    sums = globals()[form.replace('.', '_')](export, weight)
+    compare(sums, report, form == 'flamegraph', WRITTEN.get(form, WRITTEN['folded']))
 
 
 main()
