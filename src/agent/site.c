@@ -572,7 +572,7 @@ uint64_t agent_call_stub(uint64_t ret)
 
 	buffer_check_fork();
 	if (site_is_in_arena(ret))
-		stub = agent.settings.calls_too ? ret & ~(uint64_t)(SITE_STUB_BYTES - 1) : 0;
+		stub = agent.settings.record_both ? ret & ~(uint64_t)(SITE_STUB_BYTES - 1) : 0;
 	else
 		stub = (uint64_t)site_stub(ret);
 	return stub ? stub : (uint64_t)agent.arena;

@@ -202,7 +202,7 @@ static void lose_call(struct agent_tls *t, uint32_t id_word, bool tail)
 static void record_for_function(uint64_t ret, uint32_t id)
 {
 	if (agent.settings.tracer == MEMORY_FUNCTION ||
-	    (agent.settings.calls_too && agent.flags & AGENT_NO_TLS))
+	    (agent.settings.record_both && agent.flags & AGENT_NO_TLS))
 		record_call(ret, id);
 }
 

@@ -42,7 +42,7 @@ struct trampoline_env {
 	uint32_t max_depth;    /* 0 = none */
 	uint32_t returned;     /* enum memory_returned: what the function's exits tell */
 	/* Before function_graph's record comes the function tracer's (RECORD_EVENT_CALL). */
-	bool calls_too;
+	bool record_both;
 	bool causal;           /* a stamp waits for the loads before it */
 	/* Address of the function's struct arguments_site, which the agent is called with first;
 	 * 0: its arguments are neither recorded nor compared. */
@@ -71,7 +71,7 @@ struct trampoline_pool {
 
 /* Returns an upper bound of the bytes that trampoline_emit() writes for this recipe; at most
  * TRAMPOLINE_MAX_BYTES. */
-size_t trampoline_room(enum trampoline_kind kind, bool calls_too,
+size_t trampoline_room(enum trampoline_kind kind, bool record_both,
 		       const struct relocate_recipe *recipe);
 
 /* Writes the trampoline of function `id` for runtime address `at`. The function's patched bytes are

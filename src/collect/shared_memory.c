@@ -195,7 +195,7 @@ static void set_settings(struct memory_settings *s, const struct memory_settings
 {
 	s->max_depth = to->max_depth;
 	s->graph_functions = to->graph_functions;
-	s->calls_too = to->calls_too;
+	s->record_both = to->record_both;
 	s->record_sp = to->record_sp;
 	s->causal = to->causal;
 	s->tracer_number = to->tracer_number;

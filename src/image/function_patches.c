@@ -304,7 +304,7 @@ static uint64_t functions_room(const struct module *mod, const struct image_requ
 
 		if (mod->selected[i] != SELECT_NO && e->kind != HOOK_NONE)
 			bytes += patch_aligned(trampoline_room(kind_of(req, mod, i),
-							       settings_calls_too(req->settings),
+							       settings_record_both(req->settings),
 							       &e->recipe)) +
 				 arguments_room(mod, i) + sizeof(struct trampoline_layout) +
 				 (e->kind == HOOK_SHORT ? sizeof(int32_t) : 0);
@@ -331,7 +331,7 @@ static void fill_env(struct patch_job *j)
 		.pool = j->at,
 		.key = (int32_t)(h->key ? h->key : h->tls + TLS_KEY),
 		.max_depth = j->req->settings->max_graph_depth,
-		.calls_too = settings_calls_too(j->req->settings),
+		.record_both = settings_record_both(j->req->settings),
 		.causal = settings_causal(j->req->settings),
 	};
 }

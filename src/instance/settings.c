@@ -213,7 +213,7 @@ static bool is_same_for_programs(const char *file, const struct settings *a,
 	uint32_t n = b->events.catalogue ? events_n(b->events.catalogue) : 0;
 
 	if (!(settings_reach(file) & REACH_SELDOM) || a->tracer != b->tracer ||
-	    a->calls_too != b->calls_too ||
+	    a->record_both != b->record_both ||
 	    settings_values(a) != settings_values(b) || settings_args(a) != settings_args(b) ||
 	    settings_causal(a) != settings_causal(b) ||
 	    a->events.syscall_bytes != b->events.syscall_bytes ||

@@ -241,7 +241,7 @@ void settings_union(const struct settings *const *settings, size_t n, struct set
 		out->options |= OPTION_BIT(OPTION_GRAPH_ARGS) | OPTION_BIT(OPTION_FUNC_ARGS);
 	/* Calls as the function tracer records them, beside entries and exits, if instances need
 	 * both. */
-	out->calls_too = out->tracer->exits && call;
+	out->record_both = out->tracer->exits && call;
 	function_list_free(&out->filter);
 	function_list_free(&out->notrace);
 	if (l.n == 1) {

@@ -45,7 +45,7 @@ struct settings {
 	struct { uint64_t options; enum buffer_mode mode; } before_latency;
 	/* not a file: besides function_graph's records the function tracer's are made, for a
 	 * session that several instances share */
-	bool calls_too;
+	bool record_both;
 	/* not a file: functions of locks (lock_functions.h) that are traced add up in the program,
 	 * instead of being recorded */
 	bool lock_points;
@@ -200,9 +200,9 @@ static inline bool settings_type_of(const struct settings *s, const char *symbol
 /* Whether calls are followed for scopes of events. */
 static inline bool settings_scoped(const struct settings *s) { return s->scopes.at.n; }
 /* Whether entries are recorded by the function tracer's trampolines, though calls are followed. */
-static inline bool settings_calls_too(const struct settings *s)
+static inline bool settings_record_both(const struct settings *s)
 {
-	return s->calls_too ||
+	return s->record_both ||
 	       (settings_scoped(s) && s->tracer->functions && !s->tracer->exits);
 }
 /* Whether durations leave out the time in which threads slept (option nosleep-time). */

@@ -45,7 +45,7 @@ struct shared_memory_shape control_shape_of(const struct settings *s, uint64_t t
 			.tracer = control_tracer_of(s), .max_depth = s->max_graph_depth,
 			.graph_functions = !s->tracer->exits ? MEMORY_NO_GRAPH
 							     : s->graph_function.patterns.n > 0,
-			.calls_too = settings_calls_too(s), .record_sp = s->stack_trace,
+			.record_both = settings_record_both(s), .record_sp = s->stack_trace,
 			.values = settings_values(s), .causal = settings_causal(s),
 			.tracer_number = s->tracer->number,
 			.thresh_ticks = thresh_ticks,

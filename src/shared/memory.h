@@ -127,7 +127,7 @@ struct memory_settings {
 	uint32_t graph_functions;
 	/* 1: the function tracer's records beside the graph's, for instances that share a
 	 * session. */
-	uint32_t calls_too;
+	uint32_t record_both;
 	/* 1: every call tells its place on the stack (RECORD_EVENT_AT); only MEMORY_GRAPH_STATE. */
 	uint32_t record_sp;
 	uint32_t values;          /* 1: exits tell their functions' values (RECORD_EXIT_VALUE) */

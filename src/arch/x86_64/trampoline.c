@@ -292,14 +292,14 @@ static int put_rel32(uint8_t *field, uint64_t next, uint64_t target)
 #define JUMP_BACK 5
 
 /* An upper limit: the exact size is known when the code has been emitted. */
-size_t trampoline_room(enum trampoline_kind kind, bool calls_too,
+size_t trampoline_room(enum trampoline_kind kind, bool record_both,
 		       const struct relocate_recipe *recipe)
 {
 	size_t body = recipe->len + MOVED_GROWTH * (size_t)recipe->n + JUMP_BACK;
 
 	if (body > RELOCATE_MAX_BYTES)
 		body = RELOCATE_MAX_BYTES;
-	return (calls_too && graphs[kind] ? template_size(TRAMPOLINE_CALL) : 0) +
+	return (record_both && graphs[kind] ? template_size(TRAMPOLINE_CALL) : 0) +
 	       template_size(kind) + body;
 }
 
@@ -349,7 +349,7 @@ static size_t call_size(enum trampoline_kind kind, const struct trampoline_env *
 	bool silent = (kind == TRAMPOLINE_NONLOCAL && env->id_flags & NONLOCAL_SILENT) ||
 		      (kind == TRAMPOLINE_SCOPE && env->scope & SCOPE_SILENT);
 
-	return env->calls_too && graphs[kind] && !silent ? template_size(TRAMPOLINE_CALL) : 0;
+	return env->record_both && graphs[kind] && !silent ? template_size(TRAMPOLINE_CALL) : 0;
 }
 
 #define CALL_AND_NOP 13
