@@ -42,6 +42,9 @@ enum kind {
 /* Parameters, or elements of a tuple: their texts. */
 struct list { unsigned n; const char *at[ARGUMENTS_MOST]; };
 
+/* A value of the stack, with three texts for demangle_swift() to choose from: `plain` without
+ * parameters, `whole` with the labels, `full` with types and where it is declared. struct swift
+ * owns all of them. */
 struct piece {
 	enum kind kind;
 	bool function, protocol, tuple, class; /* of a type */
@@ -65,6 +68,8 @@ struct swift {
 
 /* --- memory and the stack --------------------------------------------------------------- */
 
+/* Frees nothing before the end: a reading that fails may stop anywhere, and values are copied, so
+ * that nobody could tell a text's last user. */
 static void *keep_memory(struct swift *w, void *memory)
 {
 	*vec_add(&w->memory) = memory;
@@ -109,7 +114,8 @@ static struct piece pop_if(struct swift *w, enum kind kind)
 	return top(w) == kind ? w->stack[--w->depth] : (struct piece){ .kind = NONE };
 }
 
-/* One that has to be there. */
+/* One that has to be there. In its place a failed reading gets empty texts, so that operators
+ * need not ask before they use it: the loop of demangle_swift() sees `failed`. */
 static struct piece pop(struct swift *w, enum kind kind)
 {
 	struct piece n = pop_if(w, kind);
@@ -159,6 +165,7 @@ static struct piece put_around(struct swift *w, const char *before, struct piece
 
 /* --- numbers ---------------------------------------------------------------------------- */
 
+/* The end of the symbol counts as a fault here, since every operator knows how much it reads. */
 static char next(struct swift *w)
 {
 	if (!*w->at) {
@@ -176,7 +183,8 @@ static bool next_is(struct swift *w, char c)
 	return true;
 }
 
-/* -1: none stands there. */
+/* -1: none stands there. The limit keeps a long row of digits from overflowing. The digit behind it
+ * fails then. */
 static int natural(struct swift *w)
 {
 	int n = 0;
@@ -188,7 +196,8 @@ static int natural(struct swift *w)
 	return n;
 }
 
-/* "_" is 0, "0_" 1. */
+/* "_" is 0, "0_" 1. An INDEX of the grammar: one more than the number written, so that the frequent
+ * 0 takes one character. */
 static unsigned number(struct swift *w)
 {
 	int n = natural(w);
@@ -200,7 +209,10 @@ static unsigned number(struct swift *w)
 
 /* --- identifiers ------------------------------------------------------------------------ */
 
-/* Words of "someFooBar" are "some", "Foo", "Bar"; an underscore ends one. */
+/* Words of "someFooBar" are "some", "Foo", "Bar"; an underscore ends one. The mangler keeps the
+ * words of each identifier, and later ones name them by a letter instead of repeating them. Both
+ * sides have to find the same words, hence the least length of 2 and the 26 words of the grammar's
+ * letters. */
 static void add_words(struct swift *w, const char *s, size_t n)
 {
 	size_t begin = n;
@@ -378,6 +390,7 @@ static void read_operator(struct swift *w)
 
 /* --- substitutions ---------------------------------------------------------------------- */
 
+/* "A3B" means the second part three times: a list of equal types is written once. */
 static void push_shared(struct swift *w, int repeat, unsigned i)
 {
 	if (i >= w->n_shared) {
@@ -492,7 +505,8 @@ static struct piece pop_name(struct swift *w)
 	return n.kind == NONE ? pop(w, NAME) : n;
 }
 
-/* Takes the context of a declaration: the name, module, type or entity that has it. */
+/* Takes the context of a declaration: the name, module, type or entity that has it. A context's
+ * kind is not written: whatever lies on the stack below the name is it. */
 static struct piece pop_context(struct swift *w)
 {
 	static const enum kind kinds[] = { NAME, MODULE, TYPE };
@@ -503,6 +517,7 @@ static struct piece pop_context(struct swift *w)
 	return pop(w, ENTITY);
 }
 
+/* The separator depends on both, so texts are joined here alone. */
 static struct piece inside(struct swift *w, struct piece context, struct piece name)
 {
 	struct piece n = of_text(ENTITY, NULL);
@@ -520,6 +535,8 @@ static struct piece inside(struct swift *w, struct piece context, struct piece n
 	return n;
 }
 
+/* A class (C), structure (V), enumeration (O), protocol (P) or type alias (a): its name and its
+ * context have been pushed. */
 static void read_nominal(struct swift *w, char c)
 {
 	struct piece name = pop_name(w), n = inside(w, pop_context(w), name);
@@ -547,6 +564,9 @@ static const char *joined(struct swift *w, const char *text, const char *before,
 	return *text ? say(w, "%s%s%s", before, between, text) : before;
 }
 
+/* TYPE y ARGUMENTS (_ ARGUMENTS)* G: a type within a generic one has the arguments of both, with
+ * FIRST between the lists and EMPTY before the first of them. Types of the standard library get
+ * their short spelling. */
 static void read_bound(struct swift *w)
 {
 	const char *arguments = "";
@@ -583,6 +603,8 @@ static struct list *new_list(struct swift *w)
 	return keep_memory(w, mem_zalloc(sizeof(struct list)));
 }
 
+/* The list stays beside the text: a function that takes the tuple pairs its elements with
+ * labels. */
 static void push_tuple(struct swift *w, const struct list *l)
 {
 	struct piece n = of_text(TYPE, list_text(w, l));
@@ -592,6 +614,8 @@ static void push_tuple(struct swift *w, const struct list *l)
 	push(w, n);
 }
 
+/* TYPE-LIST t. Elements come off the stack from the last to the first, hence the insertion in
+ * front. */
 static void read_tuple(struct swift *w)
 {
 	struct list *l = new_list(w);
@@ -625,6 +649,8 @@ static struct piece pop_parameters(struct swift *w)
 	return pop(w, TYPE);
 }
 
+/* RESULT PARAMETERS MARKS c: the marks lie on top, and the result at the bottom. A single
+ * parameter that is no tuple is pushed as its bare type, and gets a list of one here. */
 static struct piece pop_function_type(struct swift *w)
 {
 	const char *marks = "";
@@ -679,6 +705,8 @@ static struct piece pop_labels(struct swift *w, const struct piece *type)
 
 /* --- generic parameters ----------------------------------------------------------------- */
 
+/* The compiler's names of generic parameters, A to Z by index; parameters of an inner declaration
+ * have its depth behind the letter. */
 static const char *parameter_name(struct swift *w, unsigned depth, unsigned index)
 {
 	const char *name = say(w, "%c", 'A' + (int)(index % 26));
@@ -686,6 +714,8 @@ static const char *parameter_name(struct swift *w, unsigned depth, unsigned inde
 	return depth ? say(w, "%s%u", name, depth) : name;
 }
 
+/* z is the first parameter of the outermost declaration, by far the most frequent one; d stands
+ * before a depth. */
 static const char *read_parameter(struct swift *w)
 {
 	if (next_is(w, 'z'))
@@ -706,6 +736,8 @@ static const char *pop_associated(struct swift *w)
 	return pop(w, NAME).plain;
 }
 
+/* An associated type, "A.Element"; a compound one is a path of them. base NULL: the type on the
+ * stack. */
 static struct piece member_of(struct swift *w, const char *base, bool compound)
 {
 	const char *name = "";
@@ -732,6 +764,9 @@ static void read_layout(struct swift *w)
 		w->failed = true;
 }
 
+/* A clause of `where`. Its letter says what kind it is and how its subject is named, as parameter,
+ * member, or substitution. Nothing of it is shown, so that a symbol's name does not become a
+ * paragraph; but its parts have to come off the stack. */
 static void read_requirement(struct swift *w)
 {
 	const char c = next(w);
@@ -758,6 +793,8 @@ static void read_requirement(struct swift *w)
 	push(w, of_text(REQUIREMENT, ""));
 }
 
+/* The end of a generic declaration: l has one parameter, r tells how many each depth has. Like the
+ * requirements before it, it is not shown. */
 static void read_signature(struct swift *w, bool counts)
 {
 	while (counts && !next_is(w, 'l') && !w->failed)
@@ -768,6 +805,8 @@ static void read_signature(struct swift *w, bool counts)
 	push(w, of_text(SIGNATURE, ""));
 }
 
+/* A type that depends on a generic parameter: Qz, Qy and Qx name a member of the first parameter,
+ * of another one, and of a type; capitals are paths. Qr is an opaque result. */
 static void read_archetype(struct swift *w)
 {
 	const char c = next(w);
@@ -799,6 +838,7 @@ static struct piece declared(struct swift *w, struct piece name, struct piece la
 	return n;
 }
 
+/* F: context, name, labels and type have been pushed, in this order. */
 static void read_function(struct swift *w)
 {
 	struct piece type, labels, name;
@@ -891,6 +931,8 @@ static void read_accessor(struct swift *w, struct piece n, const char *type)
 	w->failed = true;
 }
 
+/* v: a variable, or one of its accessors, whose letter follows. A variable of a function's type has
+ * an empty list of labels. */
 static void read_variable(struct swift *w)
 {
 	struct piece type = pop(w, TYPE), name;
@@ -901,6 +943,8 @@ static void read_variable(struct swift *w)
 	read_accessor(w, declared(w, name, of_text(NONE, "")), type.full);
 }
 
+/* i: labels stand before the type as a function's do, but are not repeated in front of the
+ * accessor's type. */
 static void read_subscript(struct swift *w)
 {
 	struct piece type, labels;
@@ -990,6 +1034,8 @@ static void read_specialization(struct swift *w, const char *kind)
 	push(w, put_around(w, say(w, "generic %s <%s> of ", kind, types), pop_context(w), ""));
 }
 
+/* T: code that stands before a function, or is a variant of it. The function was pushed as an
+ * entity before. */
 static void read_thunk(struct swift *w)
 {
 	static const struct { char letter; const char *text; } kinds[] = {
@@ -1040,6 +1086,8 @@ static bool read_made(struct swift *w, const struct made *kinds, size_t n)
 	return false;
 }
 
+/* M: functions by which the runtime gets at a type's description. Descriptors themselves are data,
+ * and have no symbols in a trace. */
 static void read_metadata(struct swift *w)
 {
 	static const struct made kinds[] = {
@@ -1054,6 +1102,8 @@ static void read_metadata(struct swift *w)
 		w->failed = true;
 }
 
+/* W: helpers that the compiler shares between functions, to make code small (WO), and initializers
+ * that run once (WZ). */
 static void read_generated(struct swift *w)
 {
 	static const struct made kinds[] = {
@@ -1087,6 +1137,8 @@ static void read_generated(struct swift *w)
 
 #define WITNESS " value witness for "
 
+/* w and two letters: the functions of a type's value witness table, through which generic code
+ * copies and destroys values that it does not know (ValueWitnessMangling.def). */
 static void read_value_witness(struct swift *w)
 {
 	static const struct made kinds[] = {
@@ -1112,6 +1164,7 @@ static void read_value_witness(struct swift *w)
 
 /* --- the machine ------------------------------------------------------------------------ */
 
+/* p: "P & Q"; without any it is Any. */
 static void read_protocols(struct swift *w)
 {
 	const char *text = "";
@@ -1126,6 +1179,8 @@ static void read_protocols(struct swift *w)
 	push_type(w, text);
 }
 
+/* X: function types by their convention (block, C, thin, not escaping), which look alike when
+ * shown; and types of types. */
 static void read_extended(struct swift *w)
 {
 	struct piece n;
@@ -1157,6 +1212,8 @@ static void read_extended(struct swift *w)
 	}
 }
 
+/* Y: isolation of a function's type. Only what a caller sees in source is shown: async, and the
+ * type of a typed throw. */
 static void read_annotation(struct swift *w)
 {
 	switch (next(w)) {
@@ -1178,6 +1235,8 @@ static void read_annotation(struct swift *w)
 	}
 }
 
+/* B: types of the compiler's own module, which symbols of the standard library have. Numbers are an
+ * INDEX, thus one too high. */
 static void read_builtin(struct swift *w)
 {
 	static const struct { char letter; const char *name; } kinds[] = {

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* As many digits as every number of 64 bits may have: more could overflow. */
 #define DIGITS_MOST 19
 
 /* `*at` is the next character; the text ends with a NUL, which no rule takes. */
@@ -67,7 +68,8 @@ bool prototype_next_name(const char **at, const char *end, struct prototype_name
 	return *at != end && *(*at)++ == ';';
 }
 
-/* "{NAME:NUMBER;...}" */
+/* "{NAME:NUMBER;...}" The names are not copied: values point into the text, which the caller
+ * keeps. */
 static bool parse_names(const char **at, struct prototype_value *v)
 {
 	const char *close = strchr(*at, '}'), *inside = *at + 1;
@@ -84,7 +86,8 @@ static bool parse_names(const char **at, struct prototype_value *v)
 	return true;
 }
 
-/* 1, 2, 4 or 8 behind a type's letter, where the table says so. */
+/* 1, 2, 4 or 8 behind a type's letter, where the table says so. A decimal float has 4 bytes at
+ * least (_Decimal32), a binary one 2 (_Float16). */
 static bool parse_size(const char **at, struct prototype_value *v)
 {
 	if (!**at || !strchr("1248", **at))
@@ -93,6 +96,7 @@ static bool parse_size(const char **at, struct prototype_value *v)
 	return v->type != PROTOTYPE_FLOAT || v->size >= (v->decimal ? 4 : 2);
 }
 
+/* TYPE of the grammar in prototype.h. A row with `sized` wants BYTES behind its letter. */
 static const struct { char letter; uint8_t type, size; bool sized; uint8_t form; } letters[] = {
 	{ 'd', PROTOTYPE_SIGNED, 0, true },   { 'u', PROTOTYPE_UNSIGNED, 0, true },
 	{ 'f', PROTOTYPE_FLOAT, 0, true },    { 'D', PROTOTYPE_FLOAT, 0, true },
@@ -124,6 +128,8 @@ static bool parse_type(const char **at, struct prototype_value *v)
 	return false;
 }
 
+/* Types of 16 bytes or more, which no register of a parameter holds: they stand apart, so that a
+ * parameter cannot have them. */
 static const struct { char letter; uint8_t type; } wide_letters[] = {
 	{ 'q', PROTOTYPE_WIDE_SIGNED }, { 'Q', PROTOTYPE_WIDE_UNSIGNED },
 	{ 'l', PROTOTYPE_LONG_DOUBLE }, { 'g', PROTOTYPE_QUAD }, { 'G', PROTOTYPE_QUAD },
@@ -150,7 +156,8 @@ static bool parse_wide(const char **at, struct prototype_value *v)
 	return false;
 }
 
-/* The value's place in the record: behind those before it. */
+/* The value's place in the record: behind those before it. Each value is aligned to its size, as in
+ * a C structure, and `fixed` is where the next one goes. */
 static void place_value(struct prototype *p, struct prototype_value *v)
 {
 	if (!v->size)
@@ -276,7 +283,8 @@ static bool parse_struct(const char **at, struct prototype *p, bool by_address)
 	return takes_char(at, '}');
 }
 
-/* Reads BYTES and the value behind an X, the last one so far. */
+/* Reads BYTES and the value behind an X, the last one so far. A value of one or two registers that
+ * is copied as its words: vectors and arrays of 8 or 16 bytes. */
 static bool parse_block(const char **at, struct prototype *p)
 {
 	struct prototype_value *v = &p->parameters[p->n - 1];
@@ -363,6 +371,7 @@ static bool is_two_words(char class)
 	return class == 'x' || class == 'v';
 }
 
+/* Words that the classes give: at most two, since what needs more is returned in memory. */
 static uint32_t class_words(const char classes[2])
 {
 	return is_two_words(classes[0]) ? 2 : !!classes[0] + !!classes[1];
@@ -474,6 +483,7 @@ static const struct decimal_format formats[3] = {
 	  (bits128)UINT64_C(10000000000000000) * UINT64_C(1000000000000000000) - 1 },
 };
 
+/* The encoding of IEEE 754-2008 with a binary integer as significand (BID). */
 static struct decimal decimal_of(const struct decimal_format *f, bits128 number)
 {
 	const unsigned bits = f->bits, low = bits - 1 - f->exponent_bits;
@@ -502,7 +512,8 @@ static struct decimal decimal_of(const struct decimal_format *f, bits128 number)
 	return d;
 }
 
-/* Returns how many digits the number has, which are written to `digits`. */
+/* Returns how many digits the number has, which are written to `digits`. By hand, because printf
+ * has no conversion for 128 bits. 39 digits are the most that they have. */
 static int put_digits(char digits[40], bits128 number)
 {
 	char *to = digits + 39;
@@ -555,7 +566,9 @@ void prototype_decimal(const struct prototype_value *v, const void *at,
 		snprintf(to, room, "%c%s%sE%+d", *digits, count > 1 ? "." : "", digits + 1, shown);
 }
 
-/* IEEE's binary16. */
+/* IEEE's binary16. By hand, because not every supported compiler has _Float16: sign, 5 bits of
+ * exponent with the bias 15, 10 bits of fraction; exponent 0 is a subnormal number, 31 infinity or
+ * NaN. */
 static double half_real(uint16_t bits)
 {
 	const uint64_t exponent = bits >> 10 & 31, fraction = bits & 1023;

@@ -47,11 +47,13 @@ static const struct syscall_name priorities[] = {
 	N(PRIO_PROCESS), N(PRIO_PGRP), N(PRIO_USER), END };
 static const struct syscall_name io_priorities[] = {
 	N(IOPRIO_WHO_PROCESS), N(IOPRIO_WHO_PGRP), N(IOPRIO_WHO_USER), END };
+/* Clocks of a process or of a descriptor are computed numbers below 0, and stay numbers. */
 static const struct syscall_name clocks[] = {
 	N(CLOCK_REALTIME), N(CLOCK_MONOTONIC), N(CLOCK_PROCESS_CPUTIME_ID),
 	N(CLOCK_THREAD_CPUTIME_ID), N(CLOCK_BOOTTIME), N(CLOCK_TAI), END };
 static const struct syscall_name timer_sets[] = { N(TIMER_ABSTIME), END };
 
+/* Any other key is the program's own, mostly ftok(3)'s. */
 static const struct syscall_name keys[] = { N(IPC_PRIVATE), END };
 static const struct syscall_name gets[] = { N(IPC_CREAT), N(IPC_EXCL), END };
 static const struct syscall_name shared_gets[] = {

@@ -8,7 +8,8 @@
 #include <string.h>
 
 /* A text that ends with a NUL is what an argument of one of these names leads to, if its type is
- * char *. */
+ * char *. The kernel's prototypes are consistent there. A call that has no text under one of these
+ * names (sethostname has a length beside it) stands in the table below. */
 static const char *const texts[] = {
 	"filename",      "pathname",    "path",     "oldname",      "newname",
 	"from_pathname", "to_pathname", "new_root", "put_old",      "name",
@@ -43,6 +44,8 @@ struct copied {
 	{ call, argument, CALL_COPY_RETURNED, (bytes) / 4, true, NULL }
 #define GIVES_AS(call, argument, how, count) { call, argument, how, 0, true, count }
 
+/* Sizes of the kernel's structures (uapi), which the agent copies without their headers. They are
+ * the 64-bit ABI's. */
 #define TIME_BYTES 16
 #define STAT_BYTES 144
 #define ADDRESS_BYTES 112 /* struct sockaddr_un, in whole elements */

@@ -45,6 +45,8 @@
 #define END { 0, NULL }
 
 static const struct syscall_name directories[] = { N(AT_FDCWD), END };
+/* The two lowest bits of open's flags are a number, not bits: O_ACCMODE is the fourth of its
+ * values. */
 static const struct syscall_name access_modes[] = {
 	N(O_RDONLY), N(O_WRONLY), N(O_RDWR), N(O_ACCMODE), END };
 /* Names of several bits come before those of their parts. */
@@ -80,6 +82,8 @@ static const struct syscall_name advised[] = { N(POSIX_FADV_NORMAL),
 					       N(POSIX_FADV_NOREUSE),
 					       END };
 static const struct syscall_name locks[] = { N(LOCK_SH), N(LOCK_EX), N(LOCK_NB), N(LOCK_UN), END };
+/* Requests of many drivers share this table, since the number alone tells what ioctl is asked
+ * for. */
 static const struct syscall_name terminal_requests[] = {
 	N(TCGETS), N(TCSETS), N(TCSETSW), N(TCSETSF), N(TCSBRK), N(TCXONC), N(TCFLSH), N(TIOCEXCL),
 	N(TIOCSCTTY), N(TIOCGPGRP), N(TIOCSPGRP), N(TIOCGWINSZ), N(TIOCSWINSZ), N(TIOCNOTTY),

@@ -36,7 +36,8 @@ bool user_event_is_name(const char *name)
 	return false;
 }
 
-/* Whoever records without a tree: programs find no file there by which to register. */
+/* Whoever records without a tree: programs find no file there by which to register. A program
+ * registers at its tree's user_events_data; a session without a tree has none. */
 static int check_allowed(const char *name, struct err *err)
 {
 	if (!user_event_is_name(name))
@@ -75,6 +76,7 @@ static bool begins(const char *text, const char *with)
 	return !strncmp(text, with, strlen(with));
 }
 
+/* Types of a variable length: the field has a word with where the bytes are, and how many. */
 static bool is_dynamic(const char *type)
 {
 	return begins(type, DATA_LOC) || begins(type, REL_LOC);
@@ -113,7 +115,9 @@ static bool is_array(const char *type)
 	       !at[strspn(at, LETTERS "[]")];
 }
 
-/* Bytes of a field of the type, of which a struct's are written; 0: it is none. */
+/* Bytes of a field of the type, of which a struct's are written; 0: it is none. The kernel's list
+ * (user_event_field_size()). Other types are refused, since a record of an unknown size could not
+ * be checked. */
 static unsigned type_size(const char *type)
 {
 	for (size_t i = 0; i < NUMBERS; i++)
@@ -168,6 +172,8 @@ static unsigned written_size(const char *text, size_t n)
 	return (unsigned)strtoul(digits, NULL, 10);
 }
 
+/* Owns type and name from here on, in case of a failure, too: they are in the list that
+ * user_event_command_free() frees. A field has a sign unless its type begins with u. */
 static int add_field(struct user_event_parse *p, char *type, char *name, unsigned size,
 		     const char *at)
 {
@@ -243,6 +249,7 @@ static void show_fields(const struct event_field *at, size_t n, struct out *to)
 	}
 }
 
+/* As `dynamic_events` shows it, and as it may be registered again. */
 void user_event_show(const struct event_format *f, struct out *to)
 {
 	show_fields(f->fields, f->n, to);
@@ -358,6 +365,8 @@ static int check_dynamic(const struct event_field *f, const uint8_t *bytes, size
 	return strstr(f->type, "char") && end && bytes[end - 1] ? -EFAULT : 0;
 }
 
+/* Fixed fields need no check beyond the length of all; a field of variable length could lead behind
+ * the record's end. */
 int user_event_check(const struct event_format *f, const void *bytes, size_t n)
 {
 	int r = 0;

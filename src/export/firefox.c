@@ -58,7 +58,8 @@ struct firefox {
 
 /* --- the walk ---------------------------------------------------------------------------- */
 
-/* Valid until a later lane is asked for. */
+/* Valid until a later lane is asked for. Lanes are made in the order in which the walk meets them,
+ * with the numbers that it gives. */
 static struct profile_lane *lane_of(struct firefox *p, uint32_t lane)
 {
 	while (p->lanes.n <= lane)
@@ -86,7 +87,8 @@ static uint32_t child_of(struct firefox *p, uint32_t lane, uint32_t parent, uint
 	return (uint32_t)p->stacks.n - 1;
 }
 
-/* A change of the open stack; its length follows from the next one. */
+/* A change of the open stack; its length follows from the next one. A sample has no duration in the
+ * format: that is the time until the next one, so each change of the stack is a sample. */
 static int put_sample(struct firefox *p, const struct walk_step *s, uint32_t stack)
 {
 	struct profile_lane *l = lane_of(p, s->lane);

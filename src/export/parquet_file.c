@@ -19,7 +19,9 @@
 #define LEVEL 3               /* of zstd */
 static const char MAGIC[] = "PAR1";
 
-/* The specification's numbers. */
+/* The specification's numbers. Type, Encoding, PageType, CompressionCodec, ConvertedType,
+ * FieldRepetitionType, and LogicalType: parquet.thrift of parquet-format. ENCODING_DIFFERENCES is
+ * its DELTA_BINARY_PACKED, ENCODING_DICTIONARY its RLE_DICTIONARY. */
 enum { TYPE_INT64 = 2, TYPE_BYTES = 6 };
 enum { ENCODING_PLAIN = 0, ENCODING_RLE = 3, ENCODING_DIFFERENCES = 5, ENCODING_DICTIONARY = 8 };
 enum { PAGE_DATA = 0, PAGE_DICTIONARY = 2 };
@@ -51,6 +53,7 @@ struct parquet {
 
 /* --- values ------------------------------------------------------------------------------- */
 
+/* A required column has no definition levels in its pages, so nothing is kept for them. */
 static void note_there(struct parquet *p, size_t column, bool is)
 {
 	if (p->about[column].optional)
@@ -104,7 +107,8 @@ static void grow_slots(struct filled_column *c)
 	}
 }
 
-/* Copies text to *to as UTF-8. */
+/* Copies text to *to as UTF-8. Names of a program are any bytes, and readers refuse a text that is
+ * no UTF-8: such bytes become U+FFFD, each. */
 static void copy_utf8(struct bytes *to, const char *text)
 {
 	size_t left = strlen(text), length;

@@ -20,6 +20,8 @@ enum { OPTION_END = 0, OPTION_CLOCK = 4, OPTION_UNAME = 5, OPTION_CPUS = 8 };
 	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"           \
 	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
 
+/* As the kernel's files events/header_page and header_event have them, which trace-cmd copies into
+ * its files: readers parse pages by these texts. */
 static const char header_page[] =
 	"\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
 	"\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
@@ -102,6 +104,7 @@ static void put_made(const struct trace_dat *d, struct out *o, put_section *put,
 	vec_free(&text);
 }
 
+/* The names have their NUL with them, hence 12 and 13 bytes. */
 static void put_headers(const struct trace_dat *d, struct out *o)
 {
 	out_bytes(o, "header_page", 12);
@@ -110,6 +113,7 @@ static void put_headers(const struct trace_dat *d, struct out *o)
 	put_text(o, header_event, 8);
 }
 
+/* Formats of ftrace's own events stand apart from those of other systems, as in tracefs. */
 static void put_call_formats(const struct trace_dat *d, struct out *o)
 {
 	put_uint(o, 2, 4);
@@ -138,6 +142,7 @@ static void put_name(struct out *o, const char *name)
 	files_put_word(o, name);
 }
 
+/* The name as readers of kallsyms know it, for texts that have to agree with it. */
 char *trace_dat_name(const struct trace_dat *d, uint32_t function)
 {
 	struct bytes bytes = { 0 };
@@ -218,7 +223,9 @@ static const struct { put_section *put; uint16_t id; } sections[] = {
 #define SECTIONS (sizeof(sections) / sizeof(*sections))
 #define SECTIONS_V6 (SECTIONS - 1)
 
-/* The end of the head of a file of either version: its page size is the last that both have. */
+/* The end of the head of a file of either version: its page size is the last that both have.
+ * trace-cmd.dat.v6(5) has it: three bytes that no text begins with, `tracing`, the version as a
+ * text. */
 static void put_magic(struct out *o, char version)
 {
 	out_bytes(o, "\027\010\104tracing", 10);
@@ -277,7 +284,8 @@ static void put_places(const struct trace_dat *d, uint64_t head)
 		out_char(d->out, 0);
 }
 
-/* All that stands before the places of the pages. */
+/* All that stands before the places of the pages. `flyrecord` says that the records were made in
+ * pages of a CPU each, in place of a single buffer for `latency`. */
 static void put_head_v6(const struct trace_dat *d, struct out *o)
 {
 	put_magic(o, '6');
@@ -328,6 +336,7 @@ int trace_dat_v6(struct trace_dat *d)
 #define SECTION_HEAD 16
 enum { SECTION_OPTIONS = 0, SECTION_PAGES = 3, COMPRESSED = 1 };
 
+/* Allocated, since a chunk's pages are more than a stack should have. */
 struct packing {
 	struct trace_dat *d;
 	struct parts parts;       /* by place in d->pages: what the file has of a CPU */
@@ -445,6 +454,7 @@ static void put_options(const struct packing *p, struct out *o, uint64_t at)
 	vec_free(&buffer);
 }
 
+/* In memory, because their length decides where the sections that they name begin. */
 static struct bytes make_options(const struct packing *p, uint64_t at)
 {
 	struct bytes bytes = { 0 };

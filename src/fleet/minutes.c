@@ -29,6 +29,8 @@ static void begin_latest(struct fleet_minutes *m, uint32_t minute)
 	m->latest_rows.n = 0;
 }
 
+/* A trace tells of its calls nearly by the time at which they end: most belong to the latest
+ * minute. Its rows are found by an array over the functions, in place of a hash for each call. */
 static struct fleet_minute *row_of(struct fleet_minutes *m, uint64_t second, uint32_t function)
 {
 	const uint32_t minute = (uint32_t)(second - second % SECONDS_A_MINUTE);

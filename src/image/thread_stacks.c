@@ -104,7 +104,8 @@ static int open_files(struct thread_stacks *s, struct err *err)
 	return e;
 }
 
-/* The mapping with the address, by bisection; NULL: nothing is mapped there. */
+/* The mapping with the address, by bisection; NULL: nothing is mapped there. Called for each frame
+ * and each frame pointer, and a process may have thousands of mappings. */
 static const struct map *mapping_of(const struct thread_stacks *s, uint64_t at)
 {
 	size_t from = 0, to = s->maps.at.n;
@@ -122,7 +123,9 @@ static const struct map *mapping_of(const struct thread_stacks *s, uint64_t at)
 
 /* --- memory ---------------------------------------------------------------------------------- */
 
-/* Pages of the stopped process, which are read once for many words. */
+/* Pages of the stopped process, which are read once for many words. A page's place is its number
+ * modulo PAGES_KEPT: stacks are read upwards, so that two pages that are in use seldom want one
+ * place. */
 struct stack_memory {
 	struct tracee *tracee;
 	uint64_t page[PAGES_KEPT]; /* 0: none */
@@ -167,6 +170,8 @@ static bool place_in_rest(const struct thread_stacks *s, uint64_t at, struct sta
 	return false;
 }
 
+/* Files that are not opened have frames, too: they name the mapping, and the walk ends there or
+ * goes on by the frame pointer. */
 static struct stack_frame frame_at(const struct thread_stacks *s, uint64_t pc, bool returns)
 {
 	/* A return address may be the next function's first byte; its call is in the byte before
@@ -235,7 +240,8 @@ static bool step_frame(const struct thread_stacks *s, const struct stack_frame *
 	return s->makes_code && step_by_frame(s, m, &w->regs);
 }
 
-/* Why the walk ends at a frame. */
+/* Why the walk ends at a frame. DWARF marks the outermost function by an undefined return address
+ * (6.4.4 of DWARF 5): without that mark the tables merely have no rule for the caller. */
 static enum stack_end end_at(const struct thread_stacks *s, const struct stack_frame *f)
 {
 	struct unwind_file *u = tables_of(s, f);

@@ -12,11 +12,15 @@
 #include "base/number_map.h"
 #include "import/ctf_names.h"
 
+/* A thread of the text. Its calls' ends have no number of their entry, so the addresses that are
+ * open are kept as a stack. */
 struct ctf_thread {
 	uint32_t thread, process, pid;
 	VEC(uint64_t) open;       /* addresses of the calls that have not ended */
 };
 
+/* Addresses are looked up once for each process: two processes may have different files at one
+ * address. */
 struct ctf_process {
 	uint32_t pid, process;
 	struct number_map by_address; /* address + 1 -> function */
@@ -37,7 +41,9 @@ struct ctf_line {
 	uint64_t ns, pid, tid;
 };
 
-/* The text behind " KEY = " in the fields; false: there is none. */
+/* The text behind " KEY = " in the fields; false: there is none. babeltrace2 writes contexts and
+ * fields in braces, with a blank on both sides of each `=`. A key is looked for with them, so that
+ * `vtid` is not found within another name. */
 static bool find_field(struct import_text fields, const char *key, struct import_text *out)
 {
 	char wanted[32];
@@ -71,7 +77,9 @@ static bool find_string(struct import_text fields, const char *key, struct impor
 	return true;
 }
 
-/* False: the line is no event of a thread. */
+/* False: the line is no event of a thread. The host's name stands between the time and the event's,
+ * and may be missing: the event's is the last word before the fields. IDs above what Linux has are
+ * a foreign text's. */
 static bool read_ctf_line(struct import_text line, struct ctf_line *l)
 {
 	const char *colon, *blank;
@@ -128,7 +136,8 @@ static struct ctf_thread *thread_of(struct reading_ctf *c, const struct ctf_line
 	return &c->threads.at[c->threads.n - 1];
 }
 
-/* UINT32_MAX and *err: there are too many. */
+/* UINT32_MAX and *err: there are too many. The name is looked for when the address is first
+ * seen, by the mappings that the text told until then. */
 static uint32_t function_at(struct reading_ctf *c, struct ctf_process *p, uint64_t address)
 {
 	uint64_t known = number_map_get(&p->by_address, address + 1);
@@ -146,6 +155,7 @@ static uint32_t function_at(struct reading_ctf *c, struct ctf_process *p, uint64
 	return function;
 }
 
+/* Without an address the call has no name: it is counted as left out, not invented. */
 static int begin_call(struct reading_ctf *c, const struct ctf_line *l)
 {
 	struct ctf_thread *t = thread_of(c, l);

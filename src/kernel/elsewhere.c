@@ -12,6 +12,8 @@
 #include "event/catalogue.h"
 #include "kernel/tracefs.h"
 
+/* The first list is for the program's own instance, in which its threads queue and raise; the
+ * second one for the instance that records the other tasks. */
 const char *const kernel_elsewhere_causes[] = { "workqueue:workqueue_queue_work",
 						"irq:softirq_raise", "irq:softirq_entry",
 						"sched:sched_waking", NULL };
@@ -50,7 +52,8 @@ static const char *const softirq_handlers[] = {
 };
 #define SOFTIRQS (sizeof(softirq_handlers) / sizeof(*softirq_handlers))
 
-/* The flags of a record's common fields. */
+/* The flags of a record's common fields (enum trace_flag_type of the kernel's
+ * linux/trace_events.h): TRACE_FLAG_HARDIRQ and TRACE_FLAG_SOFTIRQ. */
 #define FLAGS_AT 2u
 #define IN_HARDIRQ 0x08u
 #define IN_SOFTIRQ 0x10u
@@ -69,6 +72,8 @@ struct doing {
 	uint64_t tsc;           /* of its beginning */
 };
 
+/* raised: a bit for each softirq that the program raised there. tracks: 1 + the thread of the
+ * track; 0: none yet. */
 struct on_cpu { struct doing irq, softirq; uint32_t raised; uint32_t tracks[2]; };
 struct busy_worker { uint32_t tid; struct doing doing; };
 
@@ -132,6 +137,8 @@ static uint32_t symbol_of(const struct trace_module *all, const char *name)
 	return 0;
 }
 
+/* Functions have changed their names between versions of the kernel: the newer one is looked for
+ * first. */
 static uint32_t first_symbol(const struct trace_module *all, const char *name, const char *other)
 {
 	uint32_t fn = symbol_of(all, name);
@@ -190,6 +197,8 @@ void kernel_elsewhere_free(struct kernel_elsewhere *e)
 
 /* --- calls -------------------------------------------------------------------------------- */
 
+/* Events wait in `ready`, because one record may make several; rings.c takes them before it reads
+ * the next record. */
 static void add_event(struct kernel_elsewhere *e, const struct doing *d, enum event_kind kind,
 		      uint64_t tsc, uint64_t value)
 {
@@ -208,6 +217,8 @@ static void is_ours(struct kernel_elsewhere *e, struct doing *d)
 	add_event(e, d, EVENT_ENTRY, d->tsc, 0);
 }
 
+/* An interrupt's or item's duration is that of the whole, even if the program's part of it was
+ * found later. */
 static void end(struct kernel_elsewhere *e, struct doing *d, uint64_t tsc)
 {
 	if (d->is && d->ours)
@@ -311,6 +322,7 @@ static struct doing *context_of(struct kernel_elsewhere *e, uint16_t cpu,
 	return NULL;
 }
 
+/* An item that is queued again before it begins runs once, as in the kernel. */
 static void queue_work(struct kernel_elsewhere *e, uint64_t work)
 {
 	for (size_t i = 0; i < e->works.n; i++)
@@ -351,6 +363,8 @@ static void note_cause(struct kernel_elsewhere *e, uint16_t cpu, enum kind kind,
 		cpu_of(e, cpu)->raised |= 1u << (field_of(e, r, e->offsets[kind], 4) % 32);
 }
 
+/* Records of the program's own instance. They tell of causes alone: the calls are in the other
+ * instance. */
 void kernel_elsewhere_cause(struct kernel_elsewhere *e, uint16_t cpu,
 			    const struct kernel_page_record *r)
 {

@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* from: records before this byte were in an earlier page. */
+/* A copy of a page, owned by its ring until its last record has been given. from: records before
+ * this byte were in an earlier page. */
 struct held_page { uint8_t *bytes; size_t n, from; };
 
 struct kernel_ring {
@@ -37,6 +38,7 @@ struct kernel_rings {
 	const struct live_clock *clock; /* NULL: the TSC is steady */
 };
 
+/* No ring has a reader yet: pages come by kernel_rings_add(), or readers by open_ring(). */
 struct kernel_rings *kernel_rings_empty(struct kernel_records *records)
 {
 	struct kernel_rings *r = mem_zalloc(sizeof(*r));
@@ -123,6 +125,7 @@ static void hold_page(struct kernel_ring *g, const void *page, size_t n, size_t 
 	memcpy(p->bytes, page, n);
 }
 
+/* Used by tracepoints_rings.c, which makes pages of perf's records in the same form. */
 void kernel_rings_add(struct kernel_rings *r, uint16_t cpu, const void *page, size_t n,
 		      size_t from)
 {
@@ -139,6 +142,8 @@ static void add_page(void *context, const void *page, size_t n, size_t from)
 	++*a->taken;
 }
 
+/* `most` bounds the pages of one pass, so that one busy CPU does not keep the others waiting;
+ * `more` remembers that it was not read to its end. */
 static int read_ring(struct kernel_ring *g, size_t most, size_t *taken, struct err *err)
 {
 	struct page_adding a = { g, taken };
@@ -188,6 +193,8 @@ void kernel_rings_set_clock(struct kernel_rings *r, const struct live_clock *clo
 	r->clock = clock;
 }
 
+/* The comparison of rings needs right times, and where the TSC is not steady each CPU has its
+ * own. */
 static uint64_t next_time(const struct kernel_rings *r, const struct kernel_ring *g)
 {
 	return r->clock ? live_clock_tsc(r->clock, g->cpu, g->next.tsc) : g->next.tsc;
@@ -223,6 +230,8 @@ static int give_elsewhere(struct kernel_rings *r, kernel_rings_sink *sink, void 
 	return error;
 }
 
+/* The second instance records other tasks: a loss in it tells of no thread of the program, so it
+ * ends what elsewhere.c was following on that CPU. */
 static int take_elsewhere(struct kernel_rings *r, struct kernel_ring *g, kernel_rings_sink *sink,
 			  void *context, struct err *err)
 {
@@ -278,6 +287,7 @@ int kernel_rings_read(struct kernel_rings *r, size_t most, size_t *taken, struct
 	return e;
 }
 
+/* All rings of an instance are opened alike: the first one with a reader speaks for all. */
 const char *kernel_rings_way(const struct kernel_rings *r)
 {
 	for (size_t i = 0; i < r->at.n; i++)
@@ -297,6 +307,7 @@ int kernel_rings_give(struct kernel_rings *r, uint64_t until, kernel_rings_sink 
 	return e;
 }
 
+/* A sum over rings, because a CPU has one in each instance. */
 uint64_t kernel_rings_lost(const struct kernel_rings *r, uint16_t cpu, bool elsewhere)
 {
 	uint64_t lost = 0;

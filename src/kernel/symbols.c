@@ -27,7 +27,9 @@ static int compare_symbols(const void *a, const void *b)
 /* Symbols of the padding before functions (CONFIG_CALL_PADDING), where no call leads. */
 #define PADDING "__pfx_"
 
-/* False: the line is no symbol of a function, or the kernel hides its address. */
+/* False: the line is no symbol of a function, or the kernel hides its address. nm's letters: t and
+ * T for text, w and W for weak symbols, which functions with several definitions have. Data has
+ * others. */
 static bool read_line(const char *line, size_t n, struct symbol *out)
 {
 	char *end;
@@ -41,6 +43,7 @@ static bool read_line(const char *line, size_t n, struct symbol *out)
 	return strncmp(out->name, PADDING, strlen(PADDING)) != 0;
 }
 
+/* Names stay where they are in the text, which lives as long as the list. */
 static void read_symbols(const char *text, symbol_list *out)
 {
 	while (*text) {
@@ -140,6 +143,8 @@ void kernel_symbols_free(struct trace_module *m)
 	vec_free(&m->strings);
 }
 
+/* All of the kernel's modules (of a trace) have one path: it tells readers that no file is behind
+ * them. */
 static struct trace_module *add_module(struct trace_info *info, uint32_t image,
 				       const struct trace_module *m)
 {
@@ -198,6 +203,8 @@ void kernel_used_free(struct kernel_used *u)
 	vec_free(&u->fresh);
 }
 
+/* Called for each record: the common case is one comparison, of a function that is named
+ * already. */
 void kernel_used_note(struct kernel_used *u, uint32_t id)
 {
 	if (!id || id >= u->ids.n || u->ids.at[id] != NOT_NAMED)
@@ -206,6 +213,8 @@ void kernel_used_note(struct kernel_used *u, uint32_t id)
 	*vec_add(&u->fresh) = id;
 }
 
+/* Ids were given in the order of addresses (kernel_symbols_read()): to sort by them is to sort
+ * by addresses. */
 static int compare_ids(const void *a, const void *b)
 {
 	const uint32_t *x = a, *y = b;
@@ -238,6 +247,8 @@ bool kernel_used_add(struct kernel_used *u, struct trace_info *info, uint32_t im
 	return true;
 }
 
+/* In place: records have ids of the whole list, and the trace gets those of the functions that it
+ * names. */
 void kernel_used_renumber(const struct kernel_used *u, uint64_t *words, size_t n)
 {
 	for (size_t at = 0; at < n; at += 1 + record_payload(words[at])) {

@@ -11,6 +11,8 @@
 
 #include "base/mem.h"
 
+/* Limits, so that nobody's text makes the reader large. The 64 states of AUTOMATON_MOST are the
+ * bits of one word, in which a set of states is kept. */
 #define DEPTH_MOST 32u
 #define NAME_MOST 128u
 
@@ -24,6 +26,8 @@ struct token {
 	char sign, text[2 * NAME_MOST];
 };
 
+/* One pass over the text, with one token looked at ahead: Graphviz's grammar of DOT needs no more.
+ * Nothing is kept of the text but names. */
 struct reader {
 	const char *text, *at, *end;
 	struct token token;       /* the one that is looked at */
@@ -88,6 +92,8 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
+/* An ID without quotes, as DOT has it: letters, digits, underscores, and bytes above 0x7f. A point
+ * belongs to its numbers. */
 static bool is_letter(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -119,6 +125,7 @@ static int take_quoted(struct reader *r)
 	return 0;
 }
 
+/* A longer name is refused, not cut: two states that differ behind the end would be one. */
 static int take_name(struct reader *r)
 {
 	struct token *t = &r->token;
@@ -160,6 +167,7 @@ static bool is_sign(const struct reader *r, char sign)
 	return r->token.kind == TOKEN_SIGN && r->token.sign == sign;
 }
 
+/* DOT's keywords are written in any case, and are names in quotes. */
 static bool is_word(const struct reader *r, const char *word)
 {
 	return r->token.kind == TOKEN_NAME && !r->token.quoted && !strcasecmp(r->token.text, word);
@@ -174,6 +182,8 @@ static int want_sign(struct reader *r, char sign, const char *sentence)
 
 static const char init[] = "__init_";
 
+/* The convention of the kernel's models (Documentation/trace/rv/deterministic_automata.rst): an
+ * edge from the node __init_STATE tells where the automaton begins. The node is no state. */
 static bool is_init(const char *name)
 {
 	return !strncmp(name, init, sizeof(init) - 1);
@@ -195,6 +205,7 @@ static int state_of(struct reader *r, const char *at, const char *name, unsigned
 	return 0;
 }
 
+/* As state_of(). The name is one line of a label, with its length, since no NUL ends it. */
 static int event_of(struct reader *r, const char *at, const char *name, size_t n, unsigned *event)
 {
 	struct automaton *a = r->a;
@@ -240,6 +251,7 @@ static bool is_final_shape(const char *shape)
 	return !strcmp(shape, "doublecircle") || !strcmp(shape, "ellipse");
 }
 
+/* Colours, sizes and positions are for those who draw the graph. */
 static void take_attribute(struct attributes *t, const char *name, const struct token *value)
 {
 	if (!strcmp(name, "shape")) {
@@ -401,6 +413,7 @@ static int read_named(struct reader *r)
 	return e ? e : take_value(r, at, name, NULL);
 }
 
+/* A default shape that is set within braces ends with them, as in Graphviz. */
 static int begin_group(struct reader *r)
 {
 	if (r->depth + 1 == DEPTH_MOST)
@@ -420,6 +433,7 @@ static int read_subgraph(struct reader *r)
 	return e ? e : is_sign(r, '{') ? 0 : refuse(r, r->token.at, "{ is wanted here");
 }
 
+/* DOT's semicolons are optional: a statement ends where the next one begins. */
 static int read_statement(struct reader *r)
 {
 	if (is_sign(r, ';'))

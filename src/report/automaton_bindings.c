@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 
+/* A newline is a blank, because DOT lets a string go over several lines. */
 static const char blanks[] = " \t\n";
 
 /* A word of the text, which ends at a blank or at |. */
@@ -24,6 +25,7 @@ static struct binding_word next_word(const char **at)
 	return w;
 }
 
+/* Words are parts of the model's text, without a NUL behind them. */
 static bool is_word(struct binding_word w, const char *text)
 {
 	return w.n == strlen(text) && !memcmp(w.at, text, w.n);
@@ -112,6 +114,9 @@ static int read_one(const char *text, const char **at, struct binding *b, struct
 	return e;
 }
 
+/* An event without an attribute of its own is bound by its name: a model whose events are functions
+ * needs nothing else. The comparison with the first binding keeps keyed objects and those of
+ * threads out of one model. */
 static int read_event(const struct automaton *a, uint32_t event, struct automaton_bindings *out,
 		      struct err *err)
 {
@@ -134,6 +139,8 @@ static int read_event(const struct automaton *a, uint32_t event, struct automato
 	return e;
 }
 
+/* After a failure too automaton_bindings_free() is called: texts of bindings that were read are in
+ * *out. */
 int automaton_bindings_read(const struct automaton *a, struct automaton_bindings *out,
 			    struct err *err)
 {

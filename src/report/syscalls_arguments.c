@@ -32,6 +32,8 @@ static bool is_in(const uint32_t *list, size_t n, uint64_t v)
 
 #define IS_IN(list, v) is_in(list, sizeof(list) / sizeof(*(list)), v)
 
+/* open(2): the mode counts only where a file may be made. O_TMPFILE includes O_DIRECTORY's bit, so
+ * that both bits have to be there. */
 static bool takes_mode(uint64_t flags)
 {
 	return flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE;
@@ -47,6 +49,8 @@ static bool is_openat_shown(const struct syscalls_call *c, unsigned i)
 	return i != 3 || takes_mode(c->args[2]);
 }
 
+/* Commands that only ask have no third argument: the register holds what the program left in it.
+ * ioctl's below have none either. */
 static bool is_fcntl_shown(const struct syscalls_call *c, unsigned i)
 {
 	static const uint32_t alone[] = { F_GETFD,    F_GETFL,	     F_GETOWN,	  F_GETSIG,
@@ -62,6 +66,7 @@ static bool is_ioctl_shown(const struct syscalls_call *c, unsigned i)
 	return i != 2 || !IS_IN(alone, c->args[1]);
 }
 
+/* mremap(2): the new address is read with MREMAP_FIXED. */
 static bool is_mremap_shown(const struct syscalls_call *c, unsigned i)
 {
 	return i != 4 || c->args[3] & MREMAP_FIXED;
@@ -89,6 +94,8 @@ static bool is_futex_shown(const struct syscalls_call *c, unsigned i)
 	}
 }
 
+/* prctl(2): the kernel reads one argument of these options, or none. Options that want zeros in the
+ * others show them, since another value is an error. */
 static bool is_prctl_shown(const struct syscalls_call *c, unsigned i)
 {
 	static const uint32_t of_one[] = { PR_SET_PDEATHSIG, PR_GET_PDEATHSIG, PR_SET_DUMPABLE,
@@ -102,6 +109,7 @@ static bool is_prctl_shown(const struct syscalls_call *c, unsigned i)
 	return !i || (IS_IN(of_one, c->args[0]) ? i < 2 : !IS_IN(of_none, c->args[0]));
 }
 
+/* mknod(2): the device's number is read for special files of a device only. */
 static bool is_device(uint64_t mode)
 {
 	return S_ISCHR(mode) || S_ISBLK(mode);
@@ -117,6 +125,8 @@ static bool is_mknodat_shown(const struct syscalls_call *c, unsigned i)
 	return i != 3 || is_device(c->args[2]);
 }
 
+/* clone(2): flags and stack always, then parent_tid, child_tid and tls where a flag asks for
+ * them. */
 static bool is_clone_shown(const struct syscalls_call *c, unsigned i)
 {
 	const uint64_t flags = c->args[0];
@@ -154,6 +164,8 @@ void syscalls_print_open_flags(uint64_t flags, FILE *f)
 	syscall_named_text(syscall_named("open", "flags"), "int", flags, f);
 }
 
+/* The third argument of fcntl is flags, a number, or an address, by the command. False: an address,
+ * or a number without a meaning here. */
 static bool print_fcntl(const struct syscalls_call *c, FILE *f)
 {
 	static const uint32_t decimal[] = { F_DUPFD,  F_DUPFD_CLOEXEC, F_SETOWN,
@@ -211,6 +223,8 @@ static bool print_prctl(const struct syscalls_call *c, FILE *f)
 	}
 }
 
+/* The third argument of socket(2) is a number of another list for each family; other families have
+ * no names here. */
 static bool print_protocol(const struct syscalls_call *c, FILE *f)
 {
 	static const struct syscall_name protocols[] = {
@@ -260,6 +274,7 @@ static bool print_statx_flags(const struct syscalls_call *c, FILE *f)
 	return true;
 }
 
+/* The mode 0 has no name: it allocates, and lets the file grow. */
 static bool print_fallocate(const struct syscalls_call *c, FILE *f)
 {
 	static const struct syscall_name modes[] = { NAMED(FALLOC_FL_KEEP_SIZE),
@@ -284,6 +299,7 @@ static bool print_futex_bits(const struct syscalls_call *c, FILE *f)
 	return true;
 }
 
+/* An offset, which is signed. */
 static bool print_position(const struct syscalls_call *c, FILE *f)
 {
 	fprintf(f, "%" PRId64, (int64_t)c->args[3]);
@@ -324,6 +340,8 @@ static bool print_second_size(const struct syscalls_call *c, FILE *f)
 	return true;
 }
 
+/* The type of mknod's mode may be missing, which means a regular file. A mode without one is shown
+ * as all of its bits. */
 static void print_type_and_mode(uint64_t mode, FILE *f)
 {
 	if (mode & S_IFMT)
@@ -391,6 +409,7 @@ static bool print_queue_get(const struct syscalls_call *c, FILE *f)
 	return print_got(c, "msgget", "msgflg", 1, f);
 }
 
+/* IOPRIO_CLASS_SHIFT of the kernel's linux/ioprio.h, which older headers lack. */
 #define IO_CLASS_SHIFT 13
 
 /* A class and a priority in it. */

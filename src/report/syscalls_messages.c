@@ -51,6 +51,8 @@ static void print_unix(const char *path, uint32_t n, FILE *f)
 	fputc('}', f);
 }
 
+/* Copied, because a record's bytes are not aligned as the structures want it. The length tells how
+ * much of it the program gave: an address shorter than its family's is not shown as one. */
 bool syscalls_print_address(const uint8_t *at, uint32_t n, FILE *f)
 {
 	struct sockaddr_storage a = { 0 };
@@ -70,6 +72,9 @@ bool syscalls_print_address(const uint8_t *at, uint32_t n, FILE *f)
 	return true;
 }
 
+/* The bytes of all parts lie behind each other in the record, and end where the copy ended: the
+ * parts take from them in order. Netlink's messages are read where they lie in one part, as
+ * libraries send them. */
 void syscalls_print_vector(const uint8_t *at, uint32_t n, uint64_t all,
 			   const struct syscalls_iov_data *from, FILE *f)
 {
@@ -156,6 +161,8 @@ static void print_control_data(const struct syscalls_memory *m, int level, int t
 	}
 }
 
+/* The kernel's layout (cmsg(3)): a header, its data, and padding to words. A header whose length is
+ * less than its own would never end. */
 static void print_control(const struct syscalls_memory *m, struct message_rest part, FILE *f)
 {
 	static const struct syscall_name types[] = { NAMED(SCM_RIGHTS), { 2, "SCM_CREDENTIALS" },
@@ -273,6 +280,8 @@ static bool print_messages(const struct syscalls_memory *m, bool received, FILE 
 	return true;
 }
 
+/* sendmmsg and recvmmsg have the same structure; msg_len is how much of each was sent or received,
+ * so that it is shown behind the call alone. */
 bool syscalls_print_sent_messages(const struct syscalls_memory *m, FILE *f)
 {
 	return print_messages(m, false, f);
@@ -297,6 +306,8 @@ bool syscalls_print_message_room(const struct syscalls_memory *m, FILE *f)
 
 /* --- options ----------------------------------------------------------------------------- */
 
+/* Options that C libraries name by the width of the time in them (SO_RCVTIMEO) stand with the
+ * kernel's own name of the old one, as in strace. */
 static const struct syscall_name socket_options[] = { NAMED(SO_DEBUG),
 						      NAMED(SO_REUSEADDR),
 						      NAMED(SO_TYPE),
@@ -363,6 +374,7 @@ static const struct syscall_name netlink_options[] = {
 	NAMED(NETLINK_LIST_MEMBERSHIPS), NAMED(NETLINK_CAP_ACK), NAMED(NETLINK_EXT_ACK),
 	NAMED(NETLINK_GET_STRICT_CHK), NAMED_END };
 
+/* Numbers of options mean something within their level only. */
 void syscalls_print_option(uint32_t level, uint32_t option, FILE *f)
 {
 	const struct syscall_name *names = level == SOL_SOCKET ? socket_options

@@ -36,7 +36,8 @@ void syscalls_print_signal(int number, FILE *f)
 	print_short(number, f);
 }
 
-/* Prints the signals of the set; if most are in it, `~` and those that are not. */
+/* Prints the signals of the set; if most are in it, `~` and those that are not. Two thirds is
+ * strace's limit, too. Programs block all signals but a few, and such sets would fill the line. */
 static void print_set(uint64_t set, FILE *f)
 {
 	bool most = __builtin_popcountll(set) >= ALL_SIGNALS * 2 / 3;
@@ -54,6 +55,7 @@ static void print_set(uint64_t set, FILE *f)
 	fputc(']', f);
 }
 
+/* The kernel's set has 64 bits; the C library's sigset_t is longer, and its rest is never read. */
 bool syscalls_print_signals(const struct syscalls_memory *m, FILE *f)
 {
 	uint64_t set;
@@ -116,6 +118,7 @@ bool syscalls_print_action(const struct syscalls_memory *m, FILE *f)
 	return true;
 }
 
+/* sigaltstack(2): the kernel's structure is the C library's stack_t. */
 bool syscalls_print_signal_stack(const struct syscalls_memory *m, FILE *f)
 {
 	static const struct syscall_name flags[] = { NAMED(SS_ONSTACK), NAMED(SS_DISABLE),
@@ -157,6 +160,8 @@ bool syscalls_print_signal_event(const struct syscalls_memory *m, FILE *f)
 	return true;
 }
 
+/* si_code has one meaning for SIGCHLD from the kernel (above 0), and one for all signals that are
+ * sent (0 and below, and SI_KERNEL): see sigaction(2). */
 static const struct syscall_name child_codes[] = {
 	NAMED(CLD_EXITED), NAMED(CLD_KILLED), NAMED(CLD_DUMPED), NAMED(CLD_TRAPPED),
 	NAMED(CLD_STOPPED), NAMED(CLD_CONTINUED), NAMED_END };

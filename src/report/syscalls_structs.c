@@ -55,6 +55,7 @@ static void print_seconds(const uint8_t *at, const char *part, FILE *f)
 	fprintf(f, "{tv_sec=%" PRId64 ", %s=%" PRId64 "}", t[0], part, t[1]);
 }
 
+/* struct timespec and struct timeval: two words of 64 bits each. */
 #define TIME_BYTES 16
 
 static bool print_time(const struct syscalls_memory *m, FILE *f)
@@ -73,6 +74,7 @@ static bool print_micro(const struct syscalls_memory *m, FILE *f)
 	return true;
 }
 
+/* nanosleep and clock_nanosleep fill in the time that was left when a signal ended them. */
 static bool print_left(const struct syscalls_memory *m, FILE *f)
 {
 	fputs("left ", f);
@@ -126,6 +128,7 @@ static bool print_file_times(const struct syscalls_memory *m, FILE *f)
 	return true;
 }
 
+/* utimes: a number of microseconds has no values for UTIME_NOW and UTIME_OMIT. */
 static bool print_micro_times(const struct syscalls_memory *m, FILE *f)
 {
 	if (m->n < 2 * TIME_BYTES)
@@ -154,6 +157,7 @@ static void print_numbers(const struct syscalls_memory *m, uint64_t all, FILE *f
 	fputs(i / sizeof(v) < all ? ", ...]" : "]", f);
 }
 
+/* A single number behind a pointer is shown as a list of one, as strace does. */
 static bool print_number(const struct syscalls_memory *m, FILE *f)
 {
 	if (m->n < sizeof(int32_t))
@@ -229,6 +233,7 @@ static bool print_variables(const struct syscalls_memory *m, FILE *f)
 	return true;
 }
 
+/* getrandom may give fewer bytes than it was asked for, and the record may have fewer yet. */
 static bool print_random(const struct syscalls_memory *m, FILE *f)
 {
 	syscalls_print_hex(m->at, m->n, f);
@@ -236,6 +241,7 @@ static bool print_random(const struct syscalls_memory *m, FILE *f)
 	return true;
 }
 
+/* The second argument of prctl is a string with PR_SET_NAME alone. */
 static bool print_process_name(const struct syscalls_memory *m, FILE *f)
 {
 	uint32_t option = (uint32_t)m->call->args[0];
@@ -297,6 +303,8 @@ static bool print_policy(const struct syscalls_memory *m, FILE *f)
 	return true;
 }
 
+/* move_pages: addresses of pages, as many as the second argument says. The record may have
+ * fewer. */
 static bool print_pages(const struct syscalls_memory *m, FILE *f)
 {
 	const uint64_t all = m->call->args[1], n = m->n / sizeof(uint64_t);

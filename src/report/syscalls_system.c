@@ -23,6 +23,8 @@
 
 /* --- files ------------------------------------------------------------------------------- */
 
+/* A mode has at most one type (S_IFMT is a field, not bits), and any of the three bits above the
+ * permissions. */
 void syscalls_print_mode(uint32_t mode, FILE *f)
 {
 	static const struct { mode_t mode; const char *name; } types[] = {
@@ -43,6 +45,8 @@ void syscalls_print_mode(uint32_t mode, FILE *f)
 	fprintf(f, "0%03o", mode & 0777);
 }
 
+/* A device has no size, and other files no number of a device: st_rdev and st_size stand for each
+ * other, as in strace. */
 static void print_stat(const struct stat *s, FILE *f)
 {
 	fprintf(f, "{st_dev=makedev(%#x, %#x), st_ino=%" PRIu64 ", st_mode=", major(s->st_dev),
@@ -76,6 +80,8 @@ bool syscalls_print_stat(const struct syscalls_memory *m, FILE *f)
 
 #define MOUNT_ID 0x1000u /* STATX_MNT_ID, which older headers lack */
 
+/* STATX_BASIC_STATS comes first: it is the union of rows below it, and names are taken in this
+ * order. */
 static const struct syscall_name statx_mask[] = {
 	NAMED(STATX_BASIC_STATS), NAMED(STATX_TYPE), NAMED(STATX_MODE), NAMED(STATX_NLINK),
 	NAMED(STATX_UID), NAMED(STATX_GID), NAMED(STATX_ATIME), NAMED(STATX_MTIME),
@@ -143,6 +149,7 @@ bool syscalls_print_statx(const struct syscalls_memory *m, FILE *f)
 	return true;
 }
 
+/* f_type by linux/magic.h. A file system that is missing is shown as its number. */
 static const struct syscall_name file_systems[] = {
 	NAMED(EXT2_SUPER_MAGIC),      NAMED(PROC_SUPER_MAGIC),
 	NAMED(TMPFS_MAGIC),	      NAMED(SYSFS_MAGIC),
@@ -192,6 +199,8 @@ bool syscalls_print_statfs(const struct syscalls_memory *m, FILE *f)
 /* The kernel's struct linux_dirent64 without its name. */
 struct entry { uint64_t ino; int64_t off; uint16_t reclen; uint8_t type; } __attribute__((packed));
 
+/* The record may end within an entry, and the entry's length is the program's to spoil: both end
+ * the list. It is whole if it has all bytes that the call returned. */
 bool syscalls_print_entries(const struct syscalls_memory *m, FILE *f)
 {
 	static const struct syscall_name types[] = {
@@ -218,6 +227,7 @@ bool syscalls_print_entries(const struct syscalls_memory *m, FILE *f)
 	return true;
 }
 
+/* fcntl(2): these commands alone have a struct flock behind the third argument. */
 static bool is_lock_command(uint64_t command)
 {
 	static const int commands[] = { F_GETLK,     F_SETLK,	  F_SETLKW,
@@ -256,6 +266,7 @@ bool syscalls_print_lock(const struct syscalls_memory *m, FILE *f)
 
 /* --- processes --------------------------------------------------------------------------- */
 
+/* All members, also those that Linux leaves 0 (getrusage(2)): strace -v shows them. */
 bool syscalls_print_usage(const struct syscalls_memory *m, FILE *f)
 {
 	struct rusage r;
@@ -287,6 +298,8 @@ static void print_limit(uint64_t v, const char *infinity, FILE *f)
 		fprintf(f, "%" PRIu64, v);
 }
 
+/* prlimit64's numbers have 64 bits everywhere, hence RLIM64_INFINITY and no other limit without
+ * end. */
 bool syscalls_print_limit(const struct syscalls_memory *m, FILE *f)
 {
 	uint64_t v[2];
@@ -386,7 +399,9 @@ bool syscalls_print_system(const struct syscalls_memory *m, FILE *f)
 	return true;
 }
 
-/* Requests of ioctl that give, or take, a number or the size of a window. */
+/* Requests of ioctl that give, or take, a number or the size of a window. ioctl_tty(2). `after`
+ * chooses: a request that gives has nothing to show before the call, and one that takes nothing
+ * behind it. */
 bool syscalls_print_terminal(const struct syscalls_memory *m, FILE *f)
 {
 	const uint32_t request = (uint32_t)m->call->args[1];

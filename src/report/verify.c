@@ -15,6 +15,8 @@
 #include "report/verify_internal.h"
 #include "shared/record.h"
 
+/* The keys are values of a program, which can make up as many as it likes: with more objects than
+ * this the later ones are counted and not watched. A list of more faults is read by nobody. */
 #define OBJECTS_MOST (UINT64_C(1) << 22)
 #define FAULTS_MOST 65536u
 
@@ -92,6 +94,8 @@ static struct verify_object *bucket_of(const struct verify *v, uint32_t owner, u
 	}
 }
 
+/* Half of the places stay free, so that a search ends soon. An object is never removed: one that is
+ * not seen again may still be in a state that is not final. */
 static void grow(struct verify *v)
 {
 	struct verify_object *old = v->objects;
@@ -140,6 +144,8 @@ struct verify_occurrence {
 	bool excused; /* no fault, because it came from inside */
 };
 
+/* All faults are counted, and those that find room are kept for the list and for drop_doubtful(),
+ * which may take them back. */
 static void note_fault(struct verify *v, const struct verify_occurrence *c,
 		       const struct verify_object *o)
 {
@@ -178,7 +184,8 @@ static void step_unknown(struct verify *v, const struct verify_occurrence *c)
 	v->owners.at[owner].epoch++;
 }
 
-/* The object of a model without keys. */
+/* The object of a model without keys. The owner, one process or all of them, keeps equal numbers of
+ * different processes apart. */
 static uint64_t own_key(const struct verify *v, uint32_t thread)
 {
 	const struct trace_thread *t = &v->info->threads.at[thread];
@@ -210,6 +217,8 @@ static void happen(struct verify *v, const struct verify_occurrence *c, const st
 
 /* --- calls ----------------------------------------------------------------------------------- */
 
+/* A symbol's version (`malloc@@GLIBC_2.2.5`) is no part of the name that a model's author
+ * writes. */
 static bool is_name(struct name name, const char *wanted)
 {
 	const char *version = memchr(name.text, '@', name.n);
@@ -242,6 +251,7 @@ static const struct verify_of_function *function_of(struct verify *v, uint32_t t
 	return f;
 }
 
+/* The caller has compared the number with trace_info's threads: it is bounded by that. */
 static struct verify_thread *thread_of(struct verify *v, uint32_t thread)
 {
 	while (v->threads.n <= thread)
@@ -270,6 +280,8 @@ static void take_argument(void *context, const struct argument_told *a)
 	w->depth += a->kind == ARGUMENT_OPEN || a->kind == ARGUMENT_LIST;
 }
 
+/* An argument's value is that of the call's begin, as records have it; a returned value comes with
+ * the end. A floating-point number is no key. */
 static struct verify_value value_of(const struct binding_key *key, const struct verify_call *c,
 				    const struct call_step *s)
 {
@@ -282,7 +294,8 @@ static struct verify_value value_of(const struct binding_key *key, const struct 
 	return (struct verify_value){ 0, false };
 }
 
-/* Whether the call came from the module that has the function. */
+/* Whether the call came from the module that has the function. Found by the return site alone,
+ * which names the caller's module. */
 static bool is_inside(const struct verify *v, const struct call_step *s)
 {
 	const uint32_t image = v->info->threads.at[s->thread].image;
@@ -309,6 +322,8 @@ static void call_happens(struct verify *v, const struct verify_of_function *f,
 	}
 }
 
+/* The oldest call is dropped when a stack is deeper than is kept: its end is then an event without
+ * arguments. */
 static void begin_call(struct verify *v, const struct call_step *s)
 {
 	const struct verify_of_function *f = function_of(v, s->thread, s->fn);
@@ -506,6 +521,8 @@ static void take_event(struct verify *v, const struct event *e)
 	}
 }
 
+/* The order matters: losses of this thread end first, then the event happens, then calls that the
+ * record begins or ends, and the step counts for all of them. */
 void verify_event(struct verify *v, const struct event *e)
 {
 	if (e->thread >= v->info->threads.n)
@@ -537,6 +554,8 @@ uint64_t verify_faults(const struct verify *v)
 	return v->all_faults;
 }
 
+/* An object counts only where its state is known: after a loss (its epoch is old) it may have
+ * become final unseen. A model without final states has none that are unfinished. */
 uint64_t verify_unfinished(const struct verify *v)
 {
 	uint64_t n = 0;
@@ -570,6 +589,7 @@ static bool is_recorded(struct verify *v, const struct binding *b)
 	return false;
 }
 
+/* An event that the trace's session knew, though it may have no record: then it did not happen. */
 static bool is_event_known(const struct verify *v, const struct binding *b)
 {
 	for (size_t i = 0; i < v->info->events.n; i++)
@@ -579,6 +599,8 @@ static bool is_event_known(const struct verify *v, const struct binding *b)
 	return false;
 }
 
+/* A model is compared with what was recorded: an event that nothing recorded would make every trace
+ * right, or every trace wrong. */
 const char *verify_unrecorded(struct verify *v)
 {
 	for (size_t i = 0; i < v->b->at.n; i++) {

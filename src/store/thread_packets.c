@@ -21,7 +21,9 @@ bool thread_packets_begin(struct store_reader *r, uint32_t thread, struct thread
 	return true;
 }
 
-/* A packet's head has the stamps as they are; its records move by no more than the pairs do. */
+/* A packet's head has the stamps as they are; its records move by no more than the pairs do. Bounds
+ * of where the pairs may put the packet's records, for a merge that decides by heads which packet
+ * to read next. */
 static uint64_t earliest(const struct store_reader *r, uint64_t tsc)
 {
 	const uint64_t reach = r->pairs ? clock_pairs_reach(r->pairs) : 0;
@@ -97,7 +99,8 @@ static bool same_records(const struct packet_records *a, const struct packet_rec
 	return a->thread == b->thread && a->words == b->words && a->first_tsc == b->first_tsc;
 }
 
-/* Gives the loader a decoder and room for the words of a packet. */
+/* Gives the loader a decoder and room for the words of a packet. The room only grows: a thread's
+ * packets are of like size, and the loader serves one after another. */
 static void make_ready(struct loader *l, size_t words)
 {
 	if (!l->decoder)
@@ -171,6 +174,8 @@ struct store_cursor *store_cursor_open(struct store_reader *r, uint32_t thread)
 	return c;
 }
 
+/* The thread has no place in the start where no record of it lies before: it begins with its
+ * first packet then. */
 struct store_cursor *store_cursor_open_at(struct store_reader *r, uint32_t thread,
 					  const struct store_start *start)
 {
@@ -259,6 +264,7 @@ static int load_next(struct store_cursor *c)
 	return thread_packets_load(c->reader, &c->packets, &c->loader, &c->failed);
 }
 
+/* Events of the start come first: they tell what was open, and need no packet. */
 int store_cursor_next(struct store_cursor *c, struct event *out, size_t n, struct err *err)
 {
 	size_t done = c->start ? give_start(c, out, n) : 0;

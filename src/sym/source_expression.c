@@ -15,6 +15,8 @@
 #define DEEPEST 16            /* of an expression, and of structures within one */
 #define MEMBERS_MOST 65536u   /* looked at in one expression */
 #define NAMES_TOLD 160        /* bytes of names in a sentence */
+/* The limits keep a text of a user, and types of a damaged file that contain each other, from
+ * taking long. No expression that somebody writes by hand comes near them. */
 #define POINTER_BYTES 8u
 
 /* The meaning of a part of the expression. */
@@ -178,7 +180,10 @@ static bool number_of(Dwarf_Die *die, unsigned attribute, uint64_t *out)
 	return true;
 }
 
-/* Goes to a member's location. False: it is not a constant distance away. */
+/* Goes to a member's location. False: it is not a constant distance away. Bit fields: DWARF 4 and
+ * later count from the structure's beginning (DW_AT_data_bit_offset), earlier versions from the
+ * highest bit of the member's own storage (DW_AT_bit_offset). The shift is from the lowest bit, as
+ * the machine is little-endian. */
 static bool go_to_member(struct expression_value *v, Dwarf_Die *member)
 {
 	uint64_t at = 0, bits, from, bytes;
@@ -344,7 +349,9 @@ static int take_variable(struct expression *e, struct expression_value *v, const
 	return follow_references(e, v, name);
 }
 
-/* $retval: what the function returns. */
+/* $retval: what the function returns. What a function returns has a place of its own
+ * (sym/argument_returned.c); at its beginning a scope's blocks hold the function itself, and not a
+ * copy of it that was inlined. */
 static int take_result(struct expression *e, struct expression_value *v, const char *at)
 {
 	uint64_t entry;
@@ -376,7 +383,8 @@ static void skip_blanks(struct expression *e)
 		e->at++;
 }
 
-/* Characters of the name at hand; :: is a part of C++'s. */
+/* Characters of the name at hand; :: is a part of C++'s. 0 where a digit stands first: that is a
+ * number. */
 static size_t name_length(const struct expression *e)
 {
 	const char *at = e->at;
@@ -425,7 +433,8 @@ static int parse_primary(struct expression *e, struct expression_value *v)
 	return take_variable(e, v, at, n);
 }
 
-/* Reads a number between brackets. */
+/* Reads a number between brackets. strtoll() takes decimal, octal and hexadecimal numbers, as C
+ * writes them. */
 static int parse_index(struct expression *e, struct expression_value *v, const char *at)
 {
 	const char *from;
@@ -448,7 +457,8 @@ static int parse_index(struct expression *e, struct expression_value *v, const c
 	return index_value(e, v, i, at);
 }
 
-/* The parts behind a value: elements and members. */
+/* The parts behind a value: elements and members. The column of a fault is that of the operator,
+ * and of an unknown member that of its name. */
 static int parse_suffixes(struct expression *e, struct expression_value *v)
 {
 	int r = 0;
@@ -581,7 +591,8 @@ static int describe_scalar(struct expression *e, struct expression_value *v, Dwa
 	return 0;
 }
 
-/* Arrays of characters are strings; others have their elements. */
+/* Arrays of characters are strings; others have their elements. An array of arrays has no one
+ * count, and a record has room for one list. */
 static int describe_array(struct expression *e, struct expression_value *v, bool any_type,
 			  struct sym_fetched *out)
 {
@@ -632,6 +643,8 @@ static int describe(struct expression *e, struct expression_value *v, bool any_t
 	return describe_scalar(e, v, &v->type, any_type, out);
 }
 
+/* A unary expression is the whole grammar: there is no arithmetic, because a probe loads values and
+ * does not compute. */
 int sym_scope_fetch(struct sym_scope *sc, const char *text, size_t n, bool at_return, bool any_type,
 		    struct sym_fetched *out, struct err *err)
 {

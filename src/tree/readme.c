@@ -10,6 +10,8 @@
 
 #define COLUMNS 84u /* of a line of modifiers */
 
+/* The notation is the kernel's wherever its selftests look for it: their first lines (`# requires:
+ * ...:README`) name a file and a piece of it. */
 static const char *const lines[] = {
 	"",
 	"Definitions of events: kprobe_events, uprobe_events, dynamic_events",
@@ -71,6 +73,7 @@ static const char *const lines[] = {
 	"              snapshot()               takes a snapshot of the buffer",
 };
 
+/* The modifiers come from their own table, so that a new one stands here without a change. */
 static void show_modifiers(struct out *text)
 {
 	size_t column = strlen("    modifiers:"), n;

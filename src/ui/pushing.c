@@ -13,6 +13,7 @@
 #include "ui/say.h"
 #include "ui/trace_file.h"
 
+/* A label a line: the form in which a spool's note and the database keep them. */
 char *pushing_labels(const struct invocation *inv)
 {
 	char *all = mem_strdup(""), *longer;
@@ -25,6 +26,8 @@ char *pushing_labels(const struct invocation *inv)
 	return all;
 }
 
+/* The file's own number makes the run's: a trace that is pushed a second time is the same run, and
+ * its batches are found to be there. */
 int pushing_reader(const struct invocation *inv, struct store_reader *reader, struct fleet_push *p,
 		   struct err *err)
 {
@@ -67,7 +70,8 @@ char *pushing_spool_path(const struct invocation *inv)
 	return path;
 }
 
-/* A push of the entry, as its note says. */
+/* A push of the entry, as its note says. The reader of one entry is closed before the next one is
+ * opened, however many wait; counts of the one before are set back, since *p serves all. */
 static int push_entry(const struct invocation *inv, const struct spool_entry *e,
 		      struct fleet_push *p, struct err *err)
 {
@@ -93,6 +97,7 @@ static void count_pushed(struct pushing_spool *s, const struct fleet_push *p)
 		pushing_say_done(p);
 }
 
+/* The rest of the spool is pushed all the same: one damaged trace does not hold up the others. */
 static void say_left(const struct pushing_spool *s, const char *name, struct err *err)
 {
 	err_prefix(err, "%s/%s.brace is not pushed", s->path, name);
@@ -128,6 +133,7 @@ static int empty_entry(const struct invocation *inv, struct pushing_spool *s, co
 	return r == -EINTR ? r : 0;
 }
 
+/* The list is made first: entries that come meanwhile are the next push's. */
 int pushing_spool(const struct invocation *inv, struct pushing_spool *s, struct fleet_push *p,
 		  struct err *err)
 {

@@ -28,6 +28,7 @@
 
 #define USUAL_TREE "/sys/kernel/tracing"
 #define USUAL_NAME "Anonymous" /* sqlhist's */
+/* Bytes of a format file; the rest of a longer one is not read. */
 #define FORMAT_MOST 65536u
 
 struct statement_run {
@@ -46,7 +47,8 @@ static const char *tree_of(const struct invocation *inv)
 	return inv->of_sql.tree ? inv->of_sql.tree : USUAL_TREE;
 }
 
-/* The text of a file, for free(); NULL: it cannot be read. */
+/* The text of a file, for free(); NULL: it cannot be read. Files of tracefs have no size that
+ * stat() tells, so they are read to their end. */
 static char *file_text(const char *path, size_t *n)
 {
 	char *text;
@@ -86,7 +88,8 @@ static const struct event_format *read_format(struct statement_run *r, const cha
 	return f;
 }
 
-/* The first system of the tree that has an event of the name. */
+/* The first system of the tree that has an event of the name. `ftrace` is left out: its events
+ * cannot have triggers. */
 static const struct event_format *search_format(struct statement_run *r, const char *event)
 {
 	char *path = mem_printf("%s/events", tree_of(r->inv));
@@ -255,7 +258,8 @@ static int execute_writes(const struct invocation *inv, const struct sql_writes 
 	return status;
 }
 
-/* A session of its own: the writes become its tree's lines. */
+/* A session of its own: the writes become its tree's lines. Records are the answer of a join, a
+ * histogram that of a single event: the printers differ, the session does not. */
 static int ask_session(struct invocation *inv, const struct statement_request *r,
 	       const struct sql_writes *w)
 {
@@ -284,7 +288,7 @@ static int ask_session(struct invocation *inv, const struct statement_request *r
 
 /* --- the statement ---------------------------------------------------------------------------- */
 
-/* Adds the command's own writes. */
+/* Adds the command's own writes, which the statement has not: latency's. */
 static void add_more(const struct statement_request *r, struct sql_writes *w)
 {
 	for (size_t i = 0; i < r->n_more; i++)
