@@ -242,8 +242,21 @@ int serve_open(const struct serve_request *req, struct server **out, struct err 
 	return e;
 }
 
+/* Disconnects all clients, whatever they wait for, except the one that asked for the end, and waits
+ * for their threads. */
+static void end_visits(struct server *s)
+{
+	pthread_mutex_lock(&s->mutex);
+	for (struct client_visit *v = s->visits; v; v = v->next)
+		if (!v->ends)
+			shutdown(v->fd, SHUT_RDWR);
+	while (s->inside)
+		pthread_cond_wait(&s->left, &s->mutex);
+	pthread_mutex_unlock(&s->mutex);
+}
+
 /* Accepts clients until s->stopping is set. The eventfd only wakes poll earlier; a signal may come
- * right before poll, hence LOOK_MS. */
+ * right before poll, hence LOOK_MS. What the clients' threads use, the caller frees after this. */
 void serve_run(struct server *s)
 {
 	struct pollfd p[] = { { .fd = s->socket, .events = POLLIN },
@@ -257,19 +270,7 @@ void serve_run(struct server *s)
 		send_away_silent(s, QUESTION_MS);
 		pthread_mutex_unlock(&s->mutex);
 	}
-}
-
-/* Disconnects all clients, whatever they wait for, except the one that asked for the end, and waits
- * for their threads. */
-static void end_visits(struct server *s)
-{
-	pthread_mutex_lock(&s->mutex);
-	for (struct client_visit *v = s->visits; v; v = v->next)
-		if (!v->ends)
-			shutdown(v->fd, SHUT_RDWR);
-	while (s->inside)
-		pthread_cond_wait(&s->left, &s->mutex);
-	pthread_mutex_unlock(&s->mutex);
+	end_visits(s);
 }
 
 /* From any thread: the clients that are being answered are cut off, too. */
@@ -293,8 +294,6 @@ void serve_close(struct server *s)
 		unlink(s->path);
 		mem_last_act_remove(&s->last);
 	}
-	/* The threads use s until they have left. */
-	end_visits(s);
 	/* The lock goes last: a new session of this name must not find our socket. */
 	if (s->lock >= 0)
 		close(s->lock);

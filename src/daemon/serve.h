@@ -21,9 +21,10 @@ struct serve_request {
 /* Takes the lock and listens: clients can connect from here on. 0, or -errno and *err. serve_close
  * frees *out. */
 int serve_open(const struct serve_request *req, struct server **out, struct err *err);
-/* Serves until serve_stop, or a client's request to end. serve_close answers that client. */
+/* Serves until serve_stop, or a client's request to end, which serve_close answers. No client is
+ * being served when it returns: the caller may free what the request's callbacks use. */
 void serve_run(struct server *s);
 void serve_stop(struct server *s); /* async-signal-safe */
-/* Disconnects all clients, waits for their threads, removes the socket and frees. Answers the
- * client that asked for the end last, after the session has ended. */
+/* Removes the socket and frees. Answers the client that asked for the end last, after the session
+ * has ended. */
 void serve_close(struct server *s);
