@@ -27,6 +27,10 @@
 /* A handler's records may be older than those of the code that it interrupted. */
 #define TSC_SLACK (UINT64_C(1) << 33)
 
+/* Threads that one pass looks at for their ends: about 0.1 ms where all of them are out of the
+ * caches. */
+#define LOOKS 1024u
+
 /* The traced program may change everything in the session memory at any time: each value is read
  * once, into memory of our own, and checked there. */
 
@@ -47,6 +51,10 @@ struct drain_notes {
 	bool quarantined;    /* all taken, waiting for its thread to end */
 };
 
+/* What passes know of a thread's life. The numbers of a thread in another pid namespace are not its
+ * numbers here, so only a thread that was seen alive can be found gone. */
+enum drain_life { LIFE_UNSEEN, LIFE_SEEN, LIFE_ENDED, LIFE_UNKNOWN };
+
 struct drain {
 	struct shared_memory *memory;
 	struct drain_notes *notes;
@@ -58,6 +66,10 @@ struct drain {
 	struct last_seen { uint64_t tsc; uint16_t cpu; } *last;
 	bool *told;          /* by thread slot: overwritten records have been told */
 	bool *dead;          /* by thread slot: the thread has ended (drain_recycle) */
+	enum drain_life *life;   /* by thread slot */
+	uint32_t looked_upto;    /* slots before it have had their look (note_ended) */
+	VEC(uint32_t) ended;     /* slots of threads whose losses this pass tells as their last */
+	uint64_t newest;     /* time of the newest record taken; 0 = none */
 	bool spoiled;        /* a count made no sense, and a note says so */
 	uint64_t hollow;     /* drain_hollow_pages() */
 	VEC(struct claim) order; /* of one pass */
@@ -76,6 +88,7 @@ struct drain *drain_new(struct shared_memory *memory)
 	d->last = mem_zalloc(memory->layout.threads_max * sizeof(d->last[0]));
 	d->told = mem_zalloc(memory->layout.threads_max * sizeof(d->told[0]));
 	d->dead = mem_zalloc(memory->layout.threads_max * sizeof(d->dead[0]));
+	d->life = mem_zalloc(memory->layout.threads_max * sizeof(d->life[0]));
 	return d;
 }
 
@@ -89,6 +102,8 @@ void drain_free(struct drain *d)
 	free(d->last);
 	free(d->told);
 	free(d->dead);
+	free(d->life);
+	vec_free(&d->ended);
 	vec_free(&d->order);
 	free(d);
 }
@@ -323,6 +338,12 @@ static void look_for_hollow(struct drain *d, const uint64_t *words, size_t n)
 	}
 }
 
+static void note_last(struct drain *d, uint32_t slot, uint64_t tsc, uint16_t cpu)
+{
+	d->last[slot] = (struct last_seen){ tsc, cpu };
+	d->newest = tsc > d->newest ? tsc : d->newest;
+}
+
 /* Gives d->words, as scanned, to the sink. */
 static int emit_run(struct drain *d, const struct claim *c, const struct drain_scan *s,
 		    drain_sink *sink, void *context, struct err *err)
@@ -348,7 +369,7 @@ static int emit_run(struct drain *d, const struct claim *c, const struct drain_s
 	p->taken += (uint32_t)s->n * 8;
 	p->cpu = s->cpu;
 	if (s->kept)
-		d->last[c->slot] = (struct last_seen){ record_tsc(s->last, run.near_tsc), s->cpu };
+		note_last(d, c->slot, record_tsc(s->last, run.near_tsc), s->cpu);
 	if (!c->desc.begins)
 		/* Noted before the sink runs: a tracer that takes over after our death starts from
 		 * here. */
@@ -509,6 +530,13 @@ static uint32_t close_for_writer(struct drain *d, uint32_t i)
 	return used;
 }
 
+static void close_for_dead(struct drain *d, uint32_t i)
+{
+	close_for_writer(d, i);
+	/* Pairs with the acquire in read_claim(). */
+	__atomic_store_n(&d->memory->descs[i].state, MEMORY_FULL, __ATOMIC_RELEASE);
+}
+
 /* Takes over sub-buffers of threads that ended: otherwise they would stay taken to the end of the
  * session. */
 static void reap_dead(struct drain *d)
@@ -521,9 +549,7 @@ static void reap_dead(struct drain *d)
 		if (!read_claim(d, i, &c) || c.state != MEMORY_FILLING ||
 		    thread_lives(d->memory, c.slot))
 			continue;
-		close_for_writer(d, i);
-		/* Pairs with the acquire in read_claim(). */
-		__atomic_store_n(&d->memory->descs[i].state, MEMORY_FULL, __ATOMIC_RELEASE);
+		close_for_dead(d, i);
 	}
 }
 
@@ -626,28 +652,7 @@ static int take_claimed(struct drain *d, const struct claim *then, uint64_t now,
 	return take_partial(d, &c, now, sink, context, err);
 }
 
-int drain_pass(struct drain *d, bool partial, drain_sink *sink, void *context, struct err *err)
-{
-	uint64_t now = clock_tsc();
-	int taken = 0, r;
-
-	if (is_scarce(d) && d->memory->layout.mode != MEMORY_OVERWRITE) {
-		reap_dead(d);
-		release_quarantined(d);
-	}
-	collect_claims(d, partial);
-	for (size_t k = 0; k < d->order.n; k++) {
-		r = take_claimed(d, &d->order.at[k], now, sink, context, err);
-		if (r < 0)
-			return r;
-		taken += r;
-		/* After each sub-buffer, so that a long pass does not look like a dead tracer to
-		 * waiting writers. */
-		shared_memory_heartbeat(d->memory);
-	}
-	shared_memory_passed(d->memory);
-	return taken;
-}
+/* --- losses at the ends of threads ----------------------------------------------------------- */
 
 /* Records that a thread, while it throws records away, has written to its window and not yet
  * counted in `lost`. */
@@ -679,9 +684,9 @@ static void close_account(struct drain *d, uint32_t slot, uint64_t upto)
 	note_taken(d, slot);
 }
 
-/* Tells what a thread lost at its end, behind which none of its records stands. Returns 1, 0 if
- * there is nothing, or -errno. */
-static int tell_end(struct drain *d, uint32_t slot, drain_sink *sink, void *context,
+/* Tells what a thread lost at its end, behind which none of its records stands. tsc: a time at which
+ * it had ended. Returns 1, 0 if there is nothing, or -errno. */
+static int tell_end(struct drain *d, uint32_t slot, uint64_t tsc, drain_sink *sink, void *context,
 		    struct err *err)
 {
 	const struct memory_thread *t = &d->memory->threads[slot];
@@ -690,7 +695,7 @@ static int tell_end(struct drain *d, uint32_t slot, drain_sink *sink, void *cont
 	const struct drain_run run = {
 		.slot = d->memory->first_slot + slot,
 		.position = taken > d->position[slot] ? taken : d->position[slot],
-		.near_tsc = d->last[slot].tsc ? d->last[slot].tsc : t->tsc,
+		.near_tsc = tsc > t->tsc ? tsc : t->tsc,
 		.cpu = d->last[slot].cpu,
 		.words = d->words, .lost = untold,
 	};
@@ -703,12 +708,115 @@ static int tell_end(struct drain *d, uint32_t slot, drain_sink *sink, void *cont
 	return r < 0 ? r : 1;
 }
 
+/* Whether the thread may have losses that no sub-buffer tells. */
+static bool has_untold(const struct memory_thread *t)
+{
+	return __atomic_load_n(&t->discarding, __ATOMIC_RELAXED) ||
+	       __atomic_load_n(&t->lost, __ATOMIC_RELAXED) !=
+		       __atomic_load_n(&t->lost_reported, __ATOMIC_RELAXED);
+}
+
+/* True: the thread has untold losses, and ended since it was last looked at. */
+static bool has_just_ended(struct drain *d, uint32_t slot)
+{
+	const struct memory_thread *t = &d->memory->threads[slot];
+	bool first = d->life[slot] == LIFE_UNSEEN, lives;
+
+	/* Pairs with the release in thread_start() of agent/thread.c: the numbers hold. */
+	if (d->life[slot] > LIFE_SEEN || !__atomic_load_n(&t->ready, __ATOMIC_ACQUIRE) ||
+	    (!first && !has_untold(t)))
+		return false;
+	lives = thread_lives(d->memory, slot);
+	d->life[slot] = lives ? LIFE_SEEN : first ? LIFE_UNKNOWN : LIFE_ENDED;
+	return d->life[slot] == LIFE_ENDED;
+}
+
+/* Closes what the threads were filling that ended in this pass, so that all their records come
+ * before their last losses. */
+static void close_ended(struct drain *d)
+{
+	uint32_t used = d->ended.n ? shared_memory_used(d->memory) : 0;
+
+	for (uint32_t i = 0; i < used; i++) {
+		struct claim c;
+
+		if (read_claim(d, i, &c) && c.state == MEMORY_FILLING &&
+		    d->life[c.slot] == LIFE_ENDED)
+			close_for_dead(d, i);
+	}
+}
+
+/* Looks which threads with untold losses have ended, a part of all threads in each pass. Returns a
+ * time by which they had. In overwrite mode a thread's records stay in its ring to the end of the
+ * session, and so do its losses. */
+static uint64_t note_ended(struct drain *d)
+{
+	uint32_t n = shared_memory_threads(d->memory), looks = n < LOOKS ? n : LOOKS;
+
+	d->ended.n = 0;
+	if (d->memory->layout.mode == MEMORY_OVERWRITE)
+		return 0;
+	while (looks--) {
+		uint32_t slot = d->looked_upto++ % n;
+
+		if (has_just_ended(d, slot))
+			*vec_add(&d->ended) = slot;
+	}
+	d->looked_upto %= n ? n : 1;
+	close_ended(d);
+	return clock_tsc();
+}
+
+/* The kernel does not say when a thread ended: the time is that of the look that found it gone. */
+static int tell_ended(struct drain *d, uint64_t tsc, drain_sink *sink, void *context,
+		      struct err *err)
+{
+	int told = 0;
+
+	for (size_t k = 0; k < d->ended.n; k++) {
+		int r = tell_end(d, d->ended.at[k], tsc, sink, context, err);
+
+		if (r < 0)
+			return r;
+		told += r;
+	}
+	return told;
+}
+
+int drain_pass(struct drain *d, bool partial, drain_sink *sink, void *context, struct err *err)
+{
+	uint64_t now = clock_tsc(), ended;
+	int taken = 0, r;
+
+	if (is_scarce(d) && d->memory->layout.mode != MEMORY_OVERWRITE) {
+		reap_dead(d);
+		release_quarantined(d);
+	}
+	ended = note_ended(d);
+	collect_claims(d, partial);
+	for (size_t k = 0; k < d->order.n; k++) {
+		r = take_claimed(d, &d->order.at[k], now, sink, context, err);
+		if (r < 0)
+			return r;
+		taken += r;
+		/* After each sub-buffer, so that a long pass does not look like a dead tracer to
+		 * waiting writers. */
+		shared_memory_heartbeat(d->memory);
+	}
+	r = tell_ended(d, ended, sink, context, err);
+	shared_memory_passed(d->memory);
+	return r < 0 ? r : taken + r;
+}
+
+/* The threads that are left: those that live on, and those that no pass found gone. All records of
+ * the memory have been taken, and the losses come before the end of the trace: they are told with
+ * the time of the newest record. */
 static int tell_ends(struct drain *d, drain_sink *sink, void *context, struct err *err)
 {
 	int told = 0;
 
 	for (uint32_t slot = 0; slot < shared_memory_threads(d->memory); slot++) {
-		int r = tell_end(d, slot, sink, context, err);
+		int r = tell_end(d, slot, d->newest, sink, context, err);
 
 		if (r < 0)
 			return r;

@@ -7,8 +7,8 @@
 struct drain_run {
 	uint32_t slot;            /* thread slot in the session (slots.h) */
 	uint16_t cpu;             /* where the first record was written */
-	/* at most 2^39 ticks before the first record; in a run without records: time of the
-	 * thread's last one */
+	/* at most 2^39 ticks before the first record; in a run without records: a time by which
+	 * the thread had ended, and after its last one */
 	uint64_t near_tsc;
 	/* records of this thread, kept and lost, before everything in this run */
 	uint64_t position;
@@ -31,7 +31,9 @@ uint64_t drain_hollow_pages(const struct drain *d);
 void drain_free(struct drain *d);
 
 /* Looks once at all sub-buffers. Takes FULL sub-buffers whole and gives them back; with `partial`,
- * also takes the present content of FILLING ones. Returns the number of runs, or -errno. */
+ * also takes the present content of FILLING ones. Losses at the end of a thread that is found gone
+ * come as a run without records behind its last run, with the time of the look. Returns the number
+ * of runs, or -errno. */
 int drain_pass(struct drain *d, bool partial, drain_sink *sink, void *context, struct err *err);
 
 /* Overwrite mode, in which nothing is taken before the end: when sub-buffers become scarce, gives
@@ -40,7 +42,7 @@ int drain_pass(struct drain *d, bool partial, drain_sink *sink, void *context, s
 void drain_recycle(struct drain *d);
 
 /* The last pass, after the last writer stopped. Takes everything, the rings of overwrite mode too.
- * Returns the number of runs, or -errno. Losses at a thread's end come as a run without records
- * behind its last run. Losses of threads that got no slot belong to no run and are added to
+ * Returns the number of runs, or -errno. Losses that no pass has told come as in drain_pass(), with
+ * the time of the newest record of all threads. Losses of threads that got no slot belong to no run and are added to
  * *lost. */
 int drain_finish(struct drain *d, drain_sink *sink, void *context, uint64_t *lost, struct err *err);

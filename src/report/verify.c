@@ -391,9 +391,16 @@ static void end_call(struct verify *v, const struct call_step *s)
 
 /* --- losses ---------------------------------------------------------------------------------- */
 
+/* Whether nothing tells how long a loss lasted: in files of earlier versions, losses at a thread's
+ * end have the time of its last record, or that at which it began. */
+static bool is_open(const struct verify *v, uint32_t thread, uint64_t tsc)
+{
+	return tsc <= v->threads.at[thread].tsc || tsc <= v->info->threads.at[thread].tsc;
+}
+
 /* A thread's losses lie between its record before and this one: faults that were found meanwhile
  * may not be any. */
-static void drop_doubtful(struct verify *v, uint32_t thread)
+static void drop_doubtful(struct verify *v, uint32_t thread, uint64_t tsc)
 {
 	struct verify_thread *t = thread_of(v, thread);
 	const uint32_t owner = owner_of(v, thread);
@@ -401,8 +408,10 @@ static void drop_doubtful(struct verify *v, uint32_t thread)
 
 	t->n = 0;
 	v->owners.at[owner].epoch++;
-	v->owners.at[owner].losing += !t->losing;
-	t->losing = true;
+	if (!t->losing && is_open(v, thread, tsc)) {
+		v->owners.at[owner].losing++;
+		t->losing = true;
+	}
 	while (first && v->faults.at[first - 1].step >= t->last)
 		first--;
 	kept = first;
@@ -414,8 +423,8 @@ static void drop_doubtful(struct verify *v, uint32_t thread)
 	v->faults.n = kept;
 }
 
-/* The losses of a thread that has ended have the time of its last record, and lasted until it
- * ended, which no record tells. So nothing is known of its process's objects from there on. */
+/* Nothing is known of the objects of a process while a loss of its threads goes on: until the thread
+ * has a record, or for good if it has ended. */
 static void heed_open_losses(struct verify *v, uint32_t thread)
 {
 	const uint32_t owner = owner_of(v, thread); /* it may move the array */
@@ -443,7 +452,7 @@ static void take_step(void *arg, const struct call_step *s)
 	if (handler && s->kind == CALL_LEAVE && !(s->flags & CALL_UNFINISHED))
 		call_happens(v, &v->handlers, NULL, s, true);
 	if (s->kind == CALL_LOST)
-		drop_doubtful(v, s->thread);
+		drop_doubtful(v, s->thread, s->tsc);
 }
 
 /* --- events ---------------------------------------------------------------------------------- */
@@ -525,6 +534,8 @@ static void take_event(struct verify *v, const struct event *e)
  * record begins or ends, and the step counts for all of them. */
 void verify_event(struct verify *v, const struct event *e)
 {
+	struct verify_thread *of;
+
 	if (e->thread >= v->info->threads.n)
 		return;
 	v->last = *e;
@@ -534,7 +545,9 @@ void verify_event(struct verify *v, const struct event *e)
 	if (e->kind == EVENT_TRACE && e->fn != EVENT_LOCK_ROW)
 		take_event(v, e);
 	tracks_feed(&v->tracks, tracks_lane(&v->tracks, e->thread), e, take_step, v);
-	thread_of(v, e->thread)->last = v->steps;
+	of = thread_of(v, e->thread);
+	of->last = v->steps;
+	of->tsc = e->tsc;
 }
 
 void verify_end(struct verify *v)

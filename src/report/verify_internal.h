@@ -37,8 +37,8 @@ struct verify_call {
 struct verify_thread {
 	struct verify_call calls[VERIFY_CALLS]; /* open ones of the model */
 	unsigned n;
-	uint64_t last;            /* its last record's step */
-	bool losing;              /* a loss was told, and no record has come since */
+	uint64_t last, tsc;       /* its last record's step and time */
+	bool losing;              /* a loss was told that nothing has ended yet */
 };
 
 /* The bindings of a function, by image and id; those of an event, and the places of their

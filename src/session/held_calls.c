@@ -589,6 +589,19 @@ static int follow_run(struct held_calls *h, struct held_thread *t, const struct 
 	return r;
 }
 
+/* Losses at a thread's end come without records: no later run of the thread's tells them. */
+static int tell_lost(struct held_thread *t, drain_sink *sink, void *context, struct err *err)
+{
+	const struct drain_run run = { .slot = t->slot, .near_tsc = t->newest,
+				       .position = t->position, .lost = t->lost };
+
+	if (!run.lost)
+		return 0;
+	t->position += run.lost;
+	t->lost = 0;
+	return sink(context, &run, err);
+}
+
 /* A thread that has recorded more than HELD_THREAD_WORDS within open calls is let go: its
  * conditions count as not decidable, and are told. */
 int held_calls_take(struct held_calls *h, uint32_t thread, const struct drain_run *run,
@@ -610,13 +623,14 @@ int held_calls_take(struct held_calls *h, uint32_t thread, const struct drain_ru
 		r = follow_run(h, t, run, sink, context, err);
 	if (r >= 0)
 		r = go_on(h, t, sink, context, err);
+	if (r >= 0 && !run->n)
+		r = tell_lost(t, sink, context, err);
 	if (r < 0 || (t->words.n <= HELD_THREAD_WORDS && h->words <= HELD_WORDS))
 		return r;
 	break_open(t);
 	return go_on(h, t, sink, context, err);
 }
 
-/* Losses at a thread's end come without records. */
 static int end_thread(struct held_calls *h, struct held_thread *t, drain_sink *sink, void *context,
 		      struct err *err)
 {
@@ -627,14 +641,7 @@ static int end_thread(struct held_calls *h, struct held_thread *t, drain_sink *s
 	t->open.n = 0;
 	t->pending = t->words.n;
 	r = go_on(h, t, sink, context, err);
-	if (r >= 0 && t->lost) {
-		const struct drain_run run = { .slot = t->slot, .near_tsc = t->newest,
-					       .position = t->position, .lost = t->lost };
-
-		t->lost = 0;
-		r = sink(context, &run, err);
-	}
-	return r;
+	return r < 0 ? r : tell_lost(t, sink, context, err);
 }
 
 int held_calls_end(struct held_calls *h, drain_sink *sink, void *context, struct err *err)

@@ -105,6 +105,33 @@ static void test_loss_without_end(void **state)
 	trace_info_free(info);
 }
 
+/* The second thread ended with a loss, which was told when it was found gone: what the first one does
+ * from then on is judged again. */
+static void test_loss_of_a_thread_that_ended(void **state)
+{
+	struct automaton_bindings b;
+	struct trace_info *info = make_info();
+	struct automaton *a;
+	struct verify *v;
+	struct err err;
+
+	assert_int_equal(automaton_read(model, strlen(model), &a, &err), 0);
+	assert_int_equal(automaton_bindings_read(a, &b, &err), 0);
+	v = verify_new(info, a, &b, true);
+	give(v, EVENT_TRACE, 1, 10);
+	give(v, EVENT_TRACE, 0, 20);
+	give(v, EVENT_TRACE, 0, 21);
+	give(v, EVENT_LOST, 1, 5000);
+	assert_int_equal(verify_faults(v), 0); /* they came while records were lost */
+	give(v, EVENT_TRACE, 0, 5001); /* any state was possible */
+	give(v, EVENT_TRACE, 0, 5002);
+	assert_int_equal(verify_faults(v), 1);
+	verify_free(v);
+	automaton_bindings_free(&b);
+	automaton_free(a);
+	trace_info_free(info);
+}
+
 /* A module with a function `f`, id 1, and sites within it (1) and behind it (2). */
 static void add_function(struct trace_info *info)
 {
@@ -161,6 +188,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_loss_behind_old_stamps),
 					    cmocka_unit_test(test_loss_without_end),
+					    cmocka_unit_test(test_loss_of_a_thread_that_ended),
 					    cmocka_unit_test(test_return_to_inside) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -100,4 +100,74 @@ result "what the buffer dropped is in the graph and in the summary ($marked, ${l
 # a record for each call, and for each of the 8 threads that were made
 [ $(($(grep -c step "$T/graph") + marked)) -eq $((ALL / 2 + 8)) ]
 result "and with the lines that is all" $? "$T/summary"
+
+# --- a thread that ends while it loses: told when it is gone, before what others do afterwards -----
+cat >"$T/ends.c" <<'C'
+#include <pthread.h>
+#include <stdio.h>
+__attribute__((noinline)) void step(void) { __asm__ volatile(""); }
+__attribute__((noinline)) void after(void) { __asm__ volatile(""); }
+static void say(const char *what)
+{
+	puts(what);
+	fflush(stdout);
+	getchar();
+}
+static void *flood(void *unused)
+{
+	step();
+	say("began");
+	for (int i = 0; i < 6000000; i++) /* 96 MB of records */
+		step();
+	return unused;
+}
+int main(void)
+{
+	pthread_t thread;
+
+	say("ready");
+	pthread_create(&thread, NULL, flood, NULL);
+	pthread_join(thread, NULL);
+	say("joined");
+	after();
+	say("done");
+	return 0;
+}
+C
+gcc -O1 -pthread -o "$T/ends" "$T/ends.c" 2>"$T/err" || not_ok "gcc" "$T/err"
+D=$T/tree
+mkdir "$D"
+mkfifo "$T/to" "$T/from"
+"$T/ends" <"$T/to" >"$T/from" &
+ENDS=$!
+exec {TO}>"$T/to" {FROM}<"$T/from"
+goes_on() { # until it says WORD
+	echo >&"$TO"
+	read -rt "$LIMIT" -u "$FROM" SAID
+	[ "$SAID" = "$1" ]
+}
+read -rt "$LIMIT" -u "$FROM" SAID
+if "$BRACE" mount "$D" -p "$ENDS" 2>"$T/err"; then
+	mapfile -t SERVER < <(pgrep -f "^$BRACE mount $D") # and its watchdog
+	ON_EXIT+=("$BRACE umount --lazy $D" "kill $ENDS" "builtin kill -CONT ${SERVER[*]}")
+	printf '%s\n' step after >"$D/set_ftrace_filter"
+	echo function_graph >"$D/current_tracer"
+	goes_on began
+	until_is grep -q step "$D/trace" # the thread has been seen
+	builtin kill -STOP "${SERVER[@]}" # nobody takes what it records
+	goes_on joined
+	builtin kill -CONT "${SERVER[@]}"
+	until_is grep -q 'LOST [0-9]* EVENTS' "$D/trace"
+	result "a thread that has ended: its losses are in the trace while the program runs" $? "$T/err"
+	goes_on done
+	until_is grep -q 'after();' "$D/trace"
+	awk '/LOST/ { lost = NR } /after\(\);/ { exit !(lost && lost < NR) }' "$D/trace"
+	result "and before what others do afterwards" $?
+	"$BRACE" umount --lazy "$D"
+	echo >&"$TO"
+	wait "$ENDS"
+	result "the program goes on when the tree is unmounted" $?
+else
+	skip "a thread that has ended" "$(cat "$T/err")"
+fi
 finish

@@ -1,7 +1,9 @@
 /* The ring protocol: threads that write with the agent's own code while the tracer's drain reads.
  * Every record carries its number, so that order, loss and repetition all show. */
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -331,6 +333,68 @@ static void an_interrupted_loss_is_counted(void **state)
 		}
 	}
 	assert_int_equal(counted(&seen), count);
+	shared_memory_destroy(&memory);
+}
+
+/* A pass that finds a thread gone tells its last losses, with a time behind its end. */
+static pthread_barrier_t halfway;
+
+static void *write_twice(void *count)
+{
+	writer(count);
+	pthread_barrier_wait(&halfway);
+	pthread_barrier_wait(&halfway);
+	return writer(count);
+}
+
+struct last_losses { struct seen seen; uint64_t lost, tsc; };
+
+static int take_last_losses(void *context, const struct drain_run *run, struct err *err)
+{
+	struct last_losses *l = context;
+	uint32_t t = run->slot - memory.first_slot;
+
+	(void)err;
+	l->seen.got[t] += run->records;
+	l->seen.lost[t] += run->lost;
+	if (!run->n) {
+		l->lost += run->lost;
+		l->tsc = run->near_tsc;
+	}
+	return 0;
+}
+
+static void a_thread_that_ended_has_told_its_losses(void **state)
+{
+	const uintptr_t count = 40000;
+	struct drain *d;
+	struct last_losses l = { 0 };
+	struct err err;
+	pthread_t thread;
+	uint64_t lost = 0, ended;
+
+	(void)state;
+	begin(MEMORY_STREAM, 128);
+	d = drain_new(&memory);
+	pthread_barrier_init(&halfway, NULL, 2);
+	assert_int_equal(pthread_create(&thread, NULL, write_twice, (void *)count), 0);
+	pthread_barrier_wait(&halfway);
+	assert_true(drain_pass(d, false, take_last_losses, &l, &err) >= 0);
+	assert_int_equal(l.lost, 0); /* it lives */
+	pthread_barrier_wait(&halfway);
+	pthread_join(thread, NULL);
+	/* The kernel has the number for a moment more. */
+	while (tgkill(getpid(), (pid_t)memory.threads[0].tid, 0) == 0)
+		sched_yield();
+	ended = agent_tsc();
+	assert_true(drain_pass(d, false, take_last_losses, &l, &err) >= 0);
+	assert_int_equal(total(l.seen.got) + total(l.seen.lost), 2 * count);
+	assert_true(l.lost > 0);
+	assert_in_range(l.tsc, ended, agent_tsc());
+	assert_int_equal(drain_finish(d, take_last_losses, &l, &lost, &err), 0);
+	assert_int_equal(total(l.seen.got) + total(l.seen.lost) + lost, 2 * count);
+	pthread_barrier_destroy(&halfway);
+	drain_free(d);
 	shared_memory_destroy(&memory);
 }
 
@@ -802,6 +866,7 @@ int main(void)
 		cmocka_unit_test(a_payload_without_its_header_is_no_record),
 		cmocka_unit_test(an_interrupted_writers_slot_is_not_used_again),
 		cmocka_unit_test(an_interrupted_loss_is_counted),
+		cmocka_unit_test(a_thread_that_ended_has_told_its_losses),
 		cmocka_unit_test(a_slot_has_one_record_whatever_the_end_is),
 		cmocka_unit_test(a_slot_of_a_counted_window_is_lost_once),
 		cmocka_unit_test(a_handler_in_a_threads_first_record_opens_nothing),
