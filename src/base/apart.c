@@ -11,12 +11,12 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/aside.h"
 #include "base/mem.h"
+#include "base/memory_file.h"
 
 #define STEP_MS 50   /* how soon aside_until's word is heard */
 #define LEFT_MOST 8  /* threads left behind; then nobody waits longer than LATER_MS */
@@ -100,25 +100,16 @@ static int copy_bytes(int from, int to)
 	return n < 0 || lseek(to, 0, SEEK_SET) < 0 ? -errno : 0;
 }
 
-static int seal(int fd, int seals)
-{
-	return fcntl(fd, F_ADD_SEALS, seals) < 0 ? -errno : 0;
-}
-
-/* The content goes into a memfd, because reading the file may hang as well as opening it. A traced
- * program of the same user finds it under /proc/PID/fd: it gets no shorter at any time, and does
- * not change once it is whole. */
+/* The content goes into memory, because reading the file may hang as well as opening it. */
 static int copy_file(int from)
 {
-	int to = memfd_create("brace-proc", MFD_CLOEXEC | MFD_ALLOW_SEALING), r;
+	int to = memory_file_new("brace-proc"), r;
 
 	if (to < 0)
-		return -errno;
-	r = seal(to, F_SEAL_SHRINK);
+		return to;
+	r = copy_bytes(from, to);
 	if (r == 0)
-		r = copy_bytes(from, to);
-	if (r == 0)
-		r = seal(to, F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL);
+		r = memory_file_seal(to);
 	if (r < 0)
 		close(to);
 	return r < 0 ? r : to;

@@ -26,6 +26,7 @@
 
 #include "base/apart.h"
 #include "base/aside.h"
+#include "base/memory_file.h"
 #include "base/mounts.h"
 
 #define COPY_MOST (UINT64_C(512) << 20) /* bytes of a served file */
@@ -450,13 +451,15 @@ static int open_again(int place, const char *path, struct err *err)
  * place could not be opened the aside follows it once more. */
 static int copy(const struct followed_path *p, const char *path, struct err *err)
 {
-	struct path_visit v = { .place = p->fd, .to = memfd_create("brace-copy", MFD_CLOEXEC) };
+	struct path_visit v = { .place = p->fd, .to = memory_file_new("brace-copy") };
 	int r;
 
 	if (v.to < 0)
-		return err_set(err, errno, "cannot make a memfd: %s", strerror(errno));
+		return err_set(err, -v.to, "cannot make a memfd: %s", strerror(-v.to));
 	snprintf(v.path, sizeof(v.path), "%s", path);
 	r = make_visit(&v, p->mount);
+	if (r == 0)
+		r = memory_file_seal(v.to);
 	if (r == 0) {
 		add_copy(v.to, &v);
 		return v.to;

@@ -104,7 +104,8 @@ static enum answer ask_own(dev_t device)
 	return a;
 }
 
-/* The file system of memfds and of shared anonymous memory, which is mounted nowhere. */
+/* The file system of memfds and of shared anonymous memory, which is mounted nowhere. The file is
+ * asked for its device alone, which nobody can change: it needs no seals. */
 static bool is_anonymous(dev_t device)
 {
 	int fd = memfd_create("brace-device", MFD_CLOEXEC);

@@ -10,12 +10,12 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/child.h"
 #include "base/mem.h"
+#include "base/memory_file.h"
 #include "base/out.h"
 #include "base/write_all.h"
 
@@ -120,13 +120,15 @@ static int lift(int fd)
 /* A file in memory with these bytes, read from its start. A descriptor to close, or -errno. */
 static int memory_file(const void *bytes, size_t n)
 {
-	const int fd = memfd_create("brace", MFD_CLOEXEC);
-	int r = fd < 0 ? -errno : 0;
+	const int fd = memory_file_new("brace");
+	int r = fd < 0 ? fd : 0;
 
 	if (!r && n)
 		r = write_all(fd, bytes, n);
 	if (!r && lseek(fd, 0, SEEK_SET))
 		r = -errno;
+	if (!r)
+		r = memory_file_seal(fd);
 	if (!r)
 		return lift(fd);
 	if (fd >= 0)

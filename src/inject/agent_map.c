@@ -25,7 +25,8 @@ static uint64_t pages(uint64_t n)
 }
 
 /* A memory file of the process itself holds the agent, so that the mappings' names in
- * /proc/PID/maps tell what they are. */
+ * /proc/PID/maps tell what they are. It has no seals: it is the process's own, which can write to
+ * the mappings as well, and brace reads none of it. */
 static int make_file(struct tracee *t, const struct agent_file *f, int64_t *fd, struct err *err)
 {
 	static const char name[] = AGENT_NAME;

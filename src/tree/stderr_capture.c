@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Redirects file descriptor 2 for the whole process, for the moment of a mount or unmount. Failures
  * are not reported: the message is lost then, and the caller has a sentence of its own.
- * fuse_mount.c and mount_point.c call it, on the thread that mounts or unmounts. */
+ * fuse_mount.c and mount_point.c call it, on the thread that mounts or unmounts. The file needs no
+ * seals: helpers have to write to it, it is read and never mapped, and its text is foreign. */
 #include "tree/stderr_capture.h"
 
 #include <stdio.h>

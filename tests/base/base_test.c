@@ -28,6 +28,7 @@
 #include "base/err.h"
 #include "base/escape.h"
 #include "base/file.h"
+#include "base/memory_file.h"
 #include "base/heap.h"
 #include "base/keyed_hash.h"
 #include "base/mem.h"
@@ -113,6 +114,28 @@ static void only_regular_files_are_opened(void **state)
 	unlink(fifo);
 	unlink(text);
 	rmdir(dir);
+}
+
+/* As a traced program of the same user does it, by /proc/PID/fd. */
+static void a_memory_file_stays_as_it_is(void **state)
+{
+	char name[32], bytes[8];
+	int fd = memory_file_new("brace-test"), others;
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, "text", 4), 4);
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	others = open(name, O_RDWR | O_CLOEXEC);
+	assert_true(others >= 0);
+	assert_true(ftruncate(others, 1) < 0 && errno == EPERM);
+	assert_int_equal(memory_file_seal(fd), 0);
+	assert_true(pwrite(others, "else", 4, 0) < 0 && errno == EPERM);
+	assert_true(pwrite(others, "more", 4, 4) < 0 && errno == EPERM);
+	assert_int_equal(pread(fd, bytes, sizeof(bytes), 0), 4);
+	assert_memory_equal(bytes, "text", 4);
+	close(others);
+	close(fd);
 }
 
 /* Characters, and one more for each of four bytes, which are wide here. */
@@ -823,6 +846,7 @@ int main(void)
 		cmocka_unit_test(a_cursor_never_reads_past_the_end),
 		cmocka_unit_test(maps_are_copied_apart),
 		cmocka_unit_test(only_regular_files_are_opened),
+		cmocka_unit_test(a_memory_file_stays_as_it_is),
 		cmocka_unit_test(what_is_not_printable_is_escaped),
 		cmocka_unit_test(leb128_is_dwarfs),
 		cmocka_unit_test(leb128_without_end_is_bad),
