@@ -399,13 +399,30 @@ static void close_all(struct recovery *r)
 	number_map_free(&r->known);
 }
 
+/* A FIFO would wait for a reader, and what a device or a FIFO was given cannot be read again for the
+ * index. Links are the writer's to refuse. */
+static int check_output(const char *path, struct err *err)
+{
+	struct stat st;
+
+	if (lstat(path, &st) || S_ISREG(st.st_mode) || S_ISLNK(st.st_mode))
+		return 0;
+	return err_set(err, EINVAL,
+		       "cannot write the trace to %s: it is not a regular file; name another with -o",
+		       path);
+}
+
 /* Opens the output: behind the file's records or, without a file, with names from the process. */
 static int begin_recovery(struct recovery *r, const struct recover_request *req,
 			  struct recover_result *res, bool memory, const char *ring,
 			  struct err *err)
 {
+	int e = check_output(req->output, err);
+
 	memset(res, 0, sizeof(*res));
 	r->res = res;
+	if (e)
+		return e;
 	if (req->file)
 		return open_file(r, req, memory, ring, err);
 	if (!memory)

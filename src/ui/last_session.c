@@ -23,7 +23,7 @@
 #include "ui/say.h"
 #include "ui/summary.h"
 
-#define PARTS_MOST 64u /* a session keeps two; what remains of accidents stays */
+#define PARTS_MOST 64u /* the newest; a session keeps two, and what remains of accidents stays */
 
 struct last {
 	const char *ring;
@@ -78,6 +78,16 @@ static uint32_t number_of(const char *entry, const char *name)
 	return *end || number > UINT32_MAX ? 0 : (uint32_t)number;
 }
 
+static void keep_newest(struct last *l)
+{
+	const size_t older = l->parts.n > PARTS_MOST ? l->parts.n - PARTS_MOST : 0;
+
+	if (!older)
+		return;
+	l->parts.n = PARTS_MOST;
+	memmove(l->parts.at, l->parts.at + older, l->parts.n * sizeof(l->parts.at[0]));
+}
+
 static void find_parts(struct last *l)
 {
 	const char *slash = strrchr(l->trace, '/');
@@ -90,8 +100,8 @@ static void find_parts(struct last *l)
 	while (d && (e = readdir(d))) {
 		const uint32_t number = number_of(e->d_name, slash + 1);
 
-		if (number && l->parts.n < PARTS_MOST &&
-		    !fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) && is_own(&st))
+		if (number && !fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) &&
+		    is_own(&st))
 			*vec_add(&l->parts) = number;
 	}
 	if (d)
@@ -99,6 +109,7 @@ static void find_parts(struct last *l)
 	free(folder);
 	if (l->parts.n)
 		qsort(l->parts.at, l->parts.n, sizeof(l->parts.at[0]), by_number);
+	keep_newest(l);
 }
 
 static char *part_name(const struct last *l, size_t i)

@@ -207,6 +207,15 @@ until_true "and the server ends" no_server "$D"
 "$BRACE" mount "$D" && "$BRACE" umount "$D" && not_mounted "$D"
 result "umount right after mount" $?
 until_true "the server ends by it" no_server "$D"
+# A program that it started is let go.
+mkfifo "$T/goes"
+# shellcheck disable=SC2016 # for the program's shell
+"$BRACE" mount "$D" -- /bin/sh -c 'echo $$ >"$1"; read -r word <"$2"; echo "$word" >"$3"' sh "$T/started" "$T/goes" "$T/went" 2>"$T/err"
+until_true "mount starts a program" test -s "$T/started"
+"$BRACE" umount "$D" && not_mounted "$D"
+result "umount while it runs" $?
+until_true "the server ends, and not the program" no_server "$D"
+timeout "$LIMIT" sh -c 'echo on >"$1"' sh "$T/goes" && until_true "which goes on" grep -qx on "$T/went"
 "$BRACE" mount "$D"
 cat "$D/trace_pipe" >"$T/out" 2>"$T/err" &
 reader=$!

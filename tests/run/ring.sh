@@ -100,6 +100,8 @@ result "recover without it says that there is one" $? "$T/check.log"
 refuses "a new session leaves the dead one's records" 'of a session that died: `brace recover' "$BRACE" record --ring "$RING" -o "$T/none" -- true
 refuses "a ring without its trace" 'name the trace file' "$BRACE" recover --ring "$RING" -o "$T/none"
 refuses "a ring as if it were a trace" 'is a ring.*brace recover --ring' "$BRACE" recover -o "$T/none" "$RING"
+mkfifo "$T/pipe"
+refuses "recover into a FIFO" 'not a regular file; name another' timeout "$LIMIT" "$BRACE" recover -o "$T/pipe" "$T/trace"
 refuses "a ring and a process" 'give one of them' "$BRACE" recover --ring "$RING" -p $$ -o "$T/none" "$T/trace"
 
 # --- another boot: the label names one that is over

@@ -169,6 +169,17 @@ else
 fi
 rm -f "$RING"
 
+# --- files of more accidents than are looked at: the session that died last is the newest one's
+begin 1000
+kill_both
+mv "$RING.trace" "$RING.trace.4000000000"
+for ((i = 1; i <= 300; i++)); do cp "$RING.trace.4000000000" "$RING.trace.$i"; done
+check "300 older files" "$BRACE" start --ring "$RING"
+adds_up "300 older files" "$RING.last"
+[ ! -e "$RING.trace.4000000000" ] && [ -e "$RING.trace.1" ]
+result "300 older files: the newest was taken" $?
+rm -f "$RING".*
+
 # --- a spoiled file among what was left
 begin 1000
 kill_both
