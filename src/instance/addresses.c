@@ -5,7 +5,10 @@
  * each. Nothing here can fail: an unknown function has address 0. */
 #include "instance/addresses.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/escape.h"
 
 #define MEMORY_BITS 47   /* size of a program's address space */
 #define PADDING_MAX 63u  /* bytes between functions that get no line of their own */
@@ -228,17 +231,18 @@ bool addresses_symbol(struct addresses *a, const struct trace_info *info, uint64
 struct symbols {
 	const struct trace_module *m;
 	uint64_t base;
+	const char *file; /* its name, escaped */
 	const char *open, *module, *close;
 };
 
 static void print_place(struct out *out, const struct symbols *s, uint64_t vaddr)
 {
-	out_printf(out, "%016lx t %s+0x%lx%s%s%s\n", s->base + vaddr, s->m->name, vaddr, s->open,
+	out_printf(out, "%016lx t %s+0x%lx%s%s%s\n", s->base + vaddr, s->file, vaddr, s->open,
 		   s->module, s->close);
 }
 
 /* Prints the symbol as it stands in the file: a demangled name has blanks, and readers would cut it
- * there. */
+ * there. sym/functions.c has escaped it. */
 static void print_function(struct out *out, const struct symbols *s, const struct trace_function *f)
 {
 	const struct trace_module *m = s->m;
@@ -262,8 +266,9 @@ static void print_file(const struct trace_info *info, const struct address_file 
 		       struct out *out)
 {
 	const struct trace_module *m = &info->modules.at[file->module];
-	const struct symbols program = { m, file->base, "", "", "" },
-			     library = { m, file->base, "\t[", m->name, "]" };
+	char *name = escape_line(m->name);
+	const struct symbols program = { m, file->base, name, "", "", "" },
+			     library = { m, file->base, name, "\t[", name, "]" };
 	const struct symbols *s = trace_info_is_program(info, m) ? &program : &library;
 	uint64_t end = m->start - m->base;
 
@@ -279,6 +284,7 @@ static void print_file(const struct trace_info *info, const struct address_file 
 	 * for the last symbol's. */
 	print_gap(out, s, end, m->end - m->base);
 	out_printf(out, "%016lx t [unknown]\n", file->base + (m->end - m->base));
+	free(name);
 }
 
 void addresses_print(struct addresses *a, const struct trace_info *info, struct out *out)

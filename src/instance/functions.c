@@ -78,10 +78,10 @@ void functions_print(const struct functions *f, const struct function_list *list
 
 		if (list && !function_list_has(list, n->name, n->file))
 			continue;
-		out_str(out, n->name);
+		out_name(out, n->name, SIZE_MAX);
 		if (n->module) {
 			out_str(out, " [");
-			out_str(out, n->module);
+			out_name(out, n->module, SIZE_MAX);
 			out_char(out, ']');
 		}
 		out_char(out, '\n');

@@ -5,8 +5,11 @@
 #include "instance/variables.h"
 
 #include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "base/escape.h"
 #include "instance/module_file.h"
 #include "sym/globals.h"
 
@@ -21,23 +24,26 @@ static void end_last(const struct address_module *f, const struct sym_globals *g
 		out_printf(out, "%016lx r [unknown]\n", end);
 }
 
-/* A line's name ends at a blank, and a hostile file's would be more lines. */
+/* A line's name ends at a blank, and a hostile file's would be more lines, or words for a
+ * terminal. */
 static bool is_plain(const char *name)
 {
-	while ((unsigned char)*name > ' ')
-		name++;
-	return !*name;
+	const size_t n = strlen(name);
+
+	return escape_line_run(name, n) == n && !memchr(name, ' ', n);
 }
 
 static void print_file(const struct address_module *f, struct out *out)
 {
 	struct sym_globals g;
+	char *module;
 	int fd = module_file_open(f->pid, &f->is);
 
 	if (fd < 0)
 		return;
 	sym_globals_find(fd, f->is.path, "", SYM_AS_LINKED, &g);
 	close(fd);
+	module = escape_line(f->is.name);
 	for (size_t i = 0; i < g.at.n; i++) {
 		const struct sym_global *at = &g.at.at[i];
 		const char *name = g.strings.at + at->name;
@@ -45,11 +51,12 @@ static void print_file(const struct address_module *f, struct out *out)
 		if (!is_plain(name))
 			continue;
 		out_printf(out, "%016lx %c %s", f->base + at->vaddr, at->letter, name);
-		out_printf(out, f->program ? "\n" : "\t[%s]\n", f->is.name);
+		out_printf(out, f->program ? "\n" : "\t[%s]\n", module);
 	}
 	if (g.at.n)
 		end_last(f, &g, out);
 	sym_globals_free(&g);
+	free(module);
 }
 
 void variables_print(const address_module_list *files, struct out *out)

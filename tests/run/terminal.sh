@@ -182,7 +182,7 @@ ON_EXIT+=("printf q >&$IN") # the program has these descriptors, too, and would 
 looks start -L '*' -e 'named:*' -t function_graph -O funcgraph-proc -- "$P" "$L" "$T/in" "$T/out"
 if read -rt "$LIMIT" -n 1 -u "$OUT"; then
 	ON_EXIT+=("$BRACE reset")
-	for file in trace available_filter_functions saved_cmdlines set_event available_events README trace_options error_log; do
+	for file in trace available_filter_functions saved_cmdlines kallsyms set_event available_events README trace_options error_log; do
 		looks show $file
 	done
 	looks -w '\033' show
@@ -211,6 +211,7 @@ if read -rt "$LIMIT" -n 1 -u "$OUT"; then
 	work
 	until_is test -s "$T/stream" # a call that has not ended is held back for a moment
 	looks shell cat trace "$ODD"
+	looks -w '\033' shell cat /sys/kernel/tracing/kallsyms
 	looks reset
 	wait "$STREAM"
 	LOOKED+="stream "
