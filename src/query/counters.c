@@ -34,40 +34,51 @@ static bool is_counted(const struct query *q, size_t event, uint32_t kind)
 	return false;
 }
 
+/* The rows of tracks by thread and kind, and the threads that have calls by thread_key(). */
+struct found { struct number_map rows, with_calls; };
+
+/* A thread's number in its process, which has one pid. */
+static uint64_t thread_key(const struct load *l, uint32_t thread)
+{
+	return ((uint64_t)l->processes.of_thread.at[thread] << 32 |
+		l->info->threads.at[thread].tid) + 1;
+}
+
+/* The first of several threads with one number counts. */
+static void find_calls(const struct load *l, struct number_map *with_calls)
+{
+	for (size_t i = l->tracks.n; i-- > 0;)
+		if (!l->tracks.at[i].number)
+			number_map_set(with_calls, thread_key(l, l->tracks.at[i].thread),
+				       l->tracks.at[i].thread);
+}
+
 /* The kernel's notices of a thread have a row of their own in `thread`: a track is led to the row
  * of that number whose calls the trace has. Its own, if there is none. */
-static uint32_t thread_with_calls(const struct load *l, uint32_t thread)
+static uint32_t thread_with_calls(const struct query *q, const struct found *found, uint32_t thread)
 {
-	const struct trace_thread *t = &l->info->threads.at[thread];
+	const uint64_t row = number_map_get(&found->with_calls, thread_key(&q->load, thread));
 
-	for (size_t i = 0; i < l->tracks.n; i++) {
-		const struct trace_thread *o = &l->info->threads.at[l->tracks.at[i].thread];
-
-		if (!l->tracks.at[i].number && o->tid == t->tid && o->pid == t->pid &&
-		    l->processes.of_thread.at[l->tracks.at[i].thread] ==
-			    l->processes.of_thread.at[thread])
-			return l->tracks.at[i].thread;
-	}
-	return thread;
+	return row == NUMBER_NONE ? thread : (uint32_t)row;
 }
 
 /* The row of the thread's track of that kind, made at its first event. */
-static uint32_t track_of(struct query *q, struct number_map *found, uint32_t kind, uint32_t thread)
+static uint32_t track_of(struct query *q, struct found *found, uint32_t kind, uint32_t thread)
 {
 	struct counters *c = &q->counters;
 	const uint64_t key = ((uint64_t)thread * COUNTER_EVENTS_N + kind) + 1;
-	uint64_t row = number_map_get(found, key);
+	uint64_t row = number_map_get(&found->rows, key);
 
 	if (row != NUMBER_NONE)
 		return (uint32_t)row;
 	row = c->tracks.n;
 	*vec_add(&c->tracks) = (struct counter_track){
-		.kind = kind, .thread = thread_with_calls(&q->load, thread) };
-	number_map_set(found, key, row);
+		.kind = kind, .thread = thread_with_calls(q, found, thread) };
+	number_map_set(&found->rows, key, row);
 	return (uint32_t)row;
 }
 
-static int count(struct query *q, struct number_map *found)
+static int count(struct query *q, struct found *found)
 {
 	struct counters *c = &q->counters;
 	int r = 0;
@@ -91,7 +102,7 @@ static int count(struct query *q, struct number_map *found)
 
 int counters_need(struct query *q)
 {
-	struct number_map found = { 0 };
+	struct found found = { 0 };
 	int r = tables_need_records(q);
 
 	r = r ? r : event_values_make(&q->values, &q->load, &q->err);
@@ -99,8 +110,10 @@ int counters_need(struct query *q)
 		return r;
 	q->counters.rows.fd = -1;
 	q->counters.made = true;
+	find_calls(&q->load, &found.with_calls);
 	r = count(q, &found);
-	number_map_free(&found);
+	number_map_free(&found.rows);
+	number_map_free(&found.with_calls);
 	if (r)
 		counters_free(&q->counters);
 	return r;
