@@ -55,6 +55,16 @@ static bool measures(const struct invocation *inv)
 	return does;
 }
 
+/* A file that is written while the program runs has all that is recorded. */
+static bool begins_off(const struct invocation *inv)
+{
+	struct settings s = settings_of(inv, "tracing_on");
+	const bool off = !s.tracing_on;
+
+	settings_free(&s);
+	return off;
+}
+
 bool tree_run_takes_snapshots(const struct invocation *inv)
 {
 	return inv->slow.n || inv->snapshot_signals;
@@ -67,7 +77,7 @@ bool tree_run_needed(const struct invocation *inv)
 				OPTION_BIT(OPTION_FUNC_STACK_TRACE) |
 				OPTION_BIT(OPTION_FUNC_NO_REPEATS);
 
-	return tree_run_takes_snapshots(inv) || event_writes_trigger(inv) || measures(inv) ||
+	return tree_run_takes_snapshots(inv) || event_writes_trigger(inv) || measures(inv) || begins_off(inv) ||
 	       config_option_needs_tree(inv) || options_of(inv) & makers;
 }
 

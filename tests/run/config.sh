@@ -60,8 +60,14 @@ result "--strict: the program does not run" $? "$T/err"
 for on in 0 1; do
 	printf 'ftrace { tracer = function_graph; ftrace.filters = leaf; tracing_on = %s }\n' $on >"$T/on"
 	"$BRACE" graph --config "$T/on" -o "$T/graph.$on" -- "$SHAPES" >"$T/out" 2>"$T/err"
+	"$BRACE" record --config "$T/on" -o "$T/record.$on" -- "$SHAPES" >"$T/out" 2>"$T/err"
+	"$BRACE" replay --no-pager "$T/record.$on" >"$T/replay.$on" 2>>"$T/err"
+	leaves[on]=$(grep -c 'leaf()' "$T/replay.$on")
 done
 check_that "graph --config heeds tracing_on" [ "$(grep -c 'leaf()' "$T/graph.0")" = 0 -a "$(grep -c 'leaf()' "$T/graph.1")" -gt 0 ]
+
+check_that "record --config heeds tracing_on" [ "${leaves[0]}" = 0 -a "${leaves[1]}" -gt 0 ]
+check_that "a record with recording off has none" [ "$("$BRACE" info "$T/record.0" | awk '$1 == "records" { print $2 }')" = 0 ]
 
 # --- a session: an instance, saved and applied
 cat >"$T/session" <<'END'
