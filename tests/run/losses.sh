@@ -98,7 +98,7 @@ marked=$(awk '/^CPU:[0-9]+ \[LOST / { n += $3 } END { print n + 0 }' "$T/graph")
 [ "${lost:-0}" -gt 0 ] && [ "$lost" -eq "$marked" ]
 result "what the buffer dropped is in the graph and in the summary ($marked, ${lost:-none})" $? "$T/summary"
 # a record for each call, and for each of the 8 threads that were made
-[ $(($(grep -c step "$T/graph") + marked)) -eq $((ALL / 2 + 8)) ]
+[ $(($(grep -cE 'step|task_newtask' "$T/graph") + marked)) -eq $((ALL / 2 + 8)) ]
 result "and with the lines that is all" $? "$T/summary"
 
 # --- a thread that ends while it loses: told when it is gone, before what others do afterwards -----
