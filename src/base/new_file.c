@@ -113,10 +113,10 @@ int new_file(const char *path, const char *what, bool *is_ours, struct err *err)
 	return errno == EEXIST ? open_existing(&w, is_ours, err) : err_cannot(&w, "create", err);
 }
 
-/* Where TMPDIR's file system has no nameless files, memory takes their place. Neither has seals: the
- * file grows as long as it is used, and a file system has none. Who has the right to write to it, a
- * program of the same user, can end the query or the export that uses it, and nothing else. The
- * descriptor, or -1 and errno. */
+/* Where TMPDIR's file system has no nameless files, memory takes their place. Neither has seals:
+ * the file grows as long as it is used, and a file system has none. A program of the same user, who
+ * can write to it, can end the query or the export that uses it, and nothing else. The descriptor,
+ * or -1 and errno. */
 int new_file_nameless(void)
 {
 	const char *dir = getenv("TMPDIR");

@@ -51,7 +51,7 @@ struct drain_notes {
 	bool quarantined;    /* all taken, waiting for its thread to end */
 };
 
-/* What passes know of a thread's life. The numbers of a thread in another pid namespace are not its
+/* A thread's life, as passes know it. The numbers of a thread in another pid namespace are not its
  * numbers here, so only a thread that was seen alive can be found gone. */
 enum drain_life { LIFE_UNSEEN, LIFE_SEEN, LIFE_ENDED, LIFE_UNKNOWN };
 
@@ -684,8 +684,8 @@ static void close_account(struct drain *d, uint32_t slot, uint64_t upto)
 	note_taken(d, slot);
 }
 
-/* Tells what a thread lost at its end, behind which none of its records stands. tsc: a time at which
- * it had ended. Returns 1, 0 if there is nothing, or -errno. */
+/* Tells what a thread lost at its end, behind which none of its records stands. tsc: a time by
+ * which it had ended. Returns 1, 0 if there is nothing, or -errno. */
 static int tell_end(struct drain *d, uint32_t slot, uint64_t tsc, drain_sink *sink, void *context,
 		    struct err *err)
 {

@@ -43,6 +43,6 @@ void drain_recycle(struct drain *d);
 
 /* The last pass, after the last writer stopped. Takes everything, the rings of overwrite mode too.
  * Returns the number of runs, or -errno. Losses that no pass has told come as in drain_pass(), with
- * the time of the newest record of all threads. Losses of threads that got no slot belong to no run and are added to
- * *lost. */
+ * the time of the newest record of all threads. Losses of threads that got no slot belong to no run
+ * and are added to *lost. */
 int drain_finish(struct drain *d, drain_sink *sink, void *context, uint64_t *lost, struct err *err);

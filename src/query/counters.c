@@ -35,7 +35,7 @@ static bool is_counted(const struct query *q, size_t event, uint32_t kind)
 }
 
 /* The rows of tracks by thread and kind, and the threads that have calls by thread_key(). */
-struct found { struct number_map rows, with_calls; };
+struct counter_lookup { struct number_map rows, with_calls; };
 
 /* A thread's number in its process, which has one pid. */
 static uint64_t thread_key(const struct load *l, uint32_t thread)
@@ -44,7 +44,7 @@ static uint64_t thread_key(const struct load *l, uint32_t thread)
 		l->info->threads.at[thread].tid) + 1;
 }
 
-/* The first of several threads with one number counts. */
+/* The first of several threads of one number counts. */
 static void find_calls(const struct load *l, struct number_map *with_calls)
 {
 	for (size_t i = l->tracks.n; i-- > 0;)
@@ -55,7 +55,8 @@ static void find_calls(const struct load *l, struct number_map *with_calls)
 
 /* The kernel's notices of a thread have a row of their own in `thread`: a track is led to the row
  * of that number whose calls the trace has. Its own, if there is none. */
-static uint32_t thread_with_calls(const struct query *q, const struct found *found, uint32_t thread)
+static uint32_t thread_with_calls(const struct query *q, const struct counter_lookup *found,
+				  uint32_t thread)
 {
 	const uint64_t row = number_map_get(&found->with_calls, thread_key(&q->load, thread));
 
@@ -63,7 +64,8 @@ static uint32_t thread_with_calls(const struct query *q, const struct found *fou
 }
 
 /* The row of the thread's track of that kind, made at its first event. */
-static uint32_t track_of(struct query *q, struct found *found, uint32_t kind, uint32_t thread)
+static uint32_t track_of(struct query *q, struct counter_lookup *found, uint32_t kind,
+			 uint32_t thread)
 {
 	struct counters *c = &q->counters;
 	const uint64_t key = ((uint64_t)thread * COUNTER_EVENTS_N + kind) + 1;
@@ -78,7 +80,7 @@ static uint32_t track_of(struct query *q, struct found *found, uint32_t kind, ui
 	return (uint32_t)row;
 }
 
-static int count(struct query *q, struct found *found)
+static int count(struct query *q, struct counter_lookup *found)
 {
 	struct counters *c = &q->counters;
 	int r = 0;
@@ -102,7 +104,7 @@ static int count(struct query *q, struct found *found)
 
 int counters_need(struct query *q)
 {
-	struct found found = { 0 };
+	struct counter_lookup found = { 0 };
 	int r = tables_need_records(q);
 
 	r = r ? r : event_values_make(&q->values, &q->load, &q->err);

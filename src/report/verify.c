@@ -423,8 +423,8 @@ static void drop_doubtful(struct verify *v, uint32_t thread, uint64_t tsc)
 	v->faults.n = kept;
 }
 
-/* Nothing is known of the objects of a process while a loss of its threads goes on: until the thread
- * has a record, or for good if it has ended. */
+/* Nothing is known of the objects of a process while a loss of its threads goes on: until the
+ * thread has a record, or for good if it has ended. */
 static void heed_open_losses(struct verify *v, uint32_t thread)
 {
 	const uint32_t owner = owner_of(v, thread); /* it may move the array */

@@ -399,8 +399,8 @@ static void close_all(struct recovery *r)
 	number_map_free(&r->known);
 }
 
-/* A FIFO would wait for a reader, and what a device or a FIFO was given cannot be read again for the
- * index. Links are the writer's to refuse. */
+/* A FIFO would wait for a reader, and what a device or a FIFO was given cannot be read again for
+ * the index. Links are the writer's to refuse. */
 static int check_output(const char *path, struct err *err)
 {
 	struct stat st;

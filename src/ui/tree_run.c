@@ -77,8 +77,8 @@ bool tree_run_needed(const struct invocation *inv)
 				OPTION_BIT(OPTION_FUNC_STACK_TRACE) |
 				OPTION_BIT(OPTION_FUNC_NO_REPEATS);
 
-	return tree_run_takes_snapshots(inv) || event_writes_trigger(inv) || measures(inv) || begins_off(inv) ||
-	       config_option_needs_tree(inv) || options_of(inv) & makers;
+	return tree_run_takes_snapshots(inv) || event_writes_trigger(inv) || measures(inv) ||
+	       begins_off(inv) || config_option_needs_tree(inv) || options_of(inv) & makers;
 }
 
 /* Why nobody can read the result of a trigger after this run; NULL: it has none. */

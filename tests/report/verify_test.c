@@ -105,8 +105,8 @@ static void test_loss_without_end(void **state)
 	trace_info_free(info);
 }
 
-/* The second thread ended with a loss, which was told when it was found gone: what the first one does
- * from then on is judged again. */
+/* The second thread ended with a loss, which was told when it was found gone: what the first one
+ * does from then on is judged again. */
 static void test_loss_of_a_thread_that_ended(void **state)
 {
 	struct automaton_bindings b;

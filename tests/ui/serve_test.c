@@ -22,8 +22,8 @@
 static sem_t asked;
 static atomic_bool returned, used_late;
 
-/* serve_request.is_over: stays for a second once it was asked, in which serve_run would return if it did not
- * wait. */
+/* serve_request.is_over: stays for a second once it was asked, in which serve_run would return
+ * if it did not wait. */
 static bool is_over(void *context)
 {
 	const struct timespec ms = { .tv_nsec = 1000000 };
