@@ -95,7 +95,7 @@ shows() { # FORMAT OPTION...: exports to $out/nested.FORMAT; nothing is left out
 	"$BRACE" export --to "$@" "$merged" -o "$out/nested.$1" 2>"$out/log" &&
 		! grep -vE 'has no place for some of the trace, which is left out: [0-9]+ events?$' "$out/log"
 }
-shows csv && python3 "$here/../run/exports.py" csv_rows "$out/report" "$out/nested.csv" >"$out/log" 2>&1 && grep -q ',vfs_read,kernel,returned,' "$out/nested.csv"
+shows csv && python3 "$here/../run/exports.py" csv "$out/report" "$out/nested.csv" >"$out/log" 2>&1 && grep -q ',vfs_read,kernel,returned,' "$out/nested.csv"
 result "csv: its rows are both reports'" $?
 shows folded --weight calls && mv "$out/nested.folded" "$out/nested.calls" && shows folded --weight total && mv "$out/nested.folded" "$out/nested.total" &&
 	shows folded && shows dot && shows pprof && shows callgrind && shows flamegraph
