@@ -37,8 +37,8 @@ static void arm_position(struct agent_tls *t, const struct nonlocal_info *about)
 					      __ATOMIC_RELAXED));
 }
 
-bool nonlocal_disarm(struct agent_tls *t)
 /* `room` is signed: the position may have been past the end. */
+bool nonlocal_disarm(struct agent_tls *t)
 {
 	if (t->pos < ARMED)
 		return false;
@@ -206,25 +206,33 @@ void nonlocal_tell(struct agent_tls *t, const struct nonlocal_info *about, const
 	buffer_write_words(t, words, nonlocal_words(about, sp, followed, words), 0);
 }
 
+/* Fills words with the entry of the function itself; returns how many. None is written for a
+ * function that is hooked for its non-local exits alone (NONLOCAL_SILENT): it is not traced. */
+static unsigned entry_words(const struct nonlocal_info *about, const uint64_t *sp, bool tail,
+			    bool followed, uint64_t *words)
+{
+	uint64_t now = agent_tsc();
+	uint32_t id = record_id(about->id_word);
+
+	if (about->id_word & NONLOCAL_SILENT)
+		return 0;
+	if (tail || followed) {
+		words[0] = record_word(now, id, tail ? RECORD_TAIL : RECORD_ENTRY);
+		return 1;
+	}
+	words[0] = record_word(now, record_event_id(1, RECORD_EVENT_ENTRY_ONLY), RECORD_EVENT);
+	words[1] = id | site_of(*sp) << 32;
+	return 2;
+}
+
 /* Writes the call's entry and its record in one piece, so that no handler's record comes in
  * between. */
 static void write_nonlocal(struct agent_tls *t, const struct nonlocal_info *about,
 			   const uint64_t *sp, bool tail, bool followed)
 {
-	uint64_t words[5], now = agent_tsc();
-	uint32_t id = record_id(about->id_word);
-	unsigned n = 0;
+	uint64_t words[5];
+	unsigned n = entry_words(about, sp, tail, followed, words);
 
-	/* NONLOCAL_SILENT: the function itself is not traced. */
-	if (about->id_word & NONLOCAL_SILENT) {
-		;
-	} else if (tail || followed) {
-		words[n++] = record_word(now, id, tail ? RECORD_TAIL : RECORD_ENTRY);
-	} else {
-		words[n++] =
-			record_word(now, record_event_id(1, RECORD_EVENT_ENTRY_ONLY), RECORD_EVENT);
-		words[n++] = id | site_of(*sp) << 32;
-	}
 	n += nonlocal_words(about, sp, tail || followed, words + n);
 	if (n)
 		buffer_write_words(t, words, n, (uint64_t)sp);
