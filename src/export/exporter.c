@@ -12,13 +12,9 @@ const char *const export_weight_words[EXPORT_WEIGHTS] = {
 	[WEIGHT_SELF] = "self", [WEIGHT_TOTAL] = "total", [WEIGHT_CALLS] = "calls",
 };
 
-const struct exporter *const exporters[] = {
-	&export_folded, &export_flamegraph, &export_chrome, &export_speedscope, &export_callgrind,
-	&export_perfetto, &export_ctf, &export_uftrace, &export_trace_dat, &export_pprof,
-	&export_dot, &export_csv, &export_sqlite, &export_firefox,
-	&export_parquet, &export_trace_dat_v7,
-	NULL,
-};
+#define ROW(format) &export_##format,
+const struct exporter *const exporters[] = { EXPORT_FORMATS(ROW) NULL };
+#undef ROW
 
 const struct exporter *exporter_find(const char *name)
 {

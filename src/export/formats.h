@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* The rows of exporter.c's table, each in a file of its own. Private to src/export. */
+/* The list of formats, each in a file of its own with its `struct exporter`: exporter.c makes its
+ * table of it. Private to src/export.
+ *
+ * A new format is the last one: seeds of fuzz/seeds/export have a format's place in their first
+ * byte. */
 #pragma once
 #include "export/exporter.h"
 
-extern const struct exporter export_callgrind, export_chrome, export_flamegraph, export_folded,
-	export_speedscope, export_perfetto, export_uftrace, export_ctf,
-	export_trace_dat, export_pprof, export_dot, export_csv, export_sqlite, export_firefox,
-	export_parquet, export_trace_dat_v7;
+#define EXPORT_FORMATS(X) \
+	X(folded) X(flamegraph) X(chrome) X(speedscope) X(callgrind) X(perfetto) X(ctf) \
+	X(uftrace) X(trace_dat) X(pprof) X(dot) X(csv) X(sqlite) X(firefox) X(parquet) \
+	X(trace_dat_v7)
+
+#define EXPORT_DECLARATION(format) extern const struct exporter export_##format;
+EXPORT_FORMATS(EXPORT_DECLARATION)
+#undef EXPORT_DECLARATION
