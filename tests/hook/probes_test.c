@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "branch_target.h"
 #include "hook/returns.h"
 #include "sym/usdt.h"
 
@@ -37,24 +38,6 @@ struct view {
 	uint64_t base;
 	uint8_t *marks;           /* of each address: INSN, TARGET */
 };
-
-/* The operand of a direct jump, call or loop, as objdump writes it: "jne 41f2a0 <...>". */
-static bool branch_target(const char *line, uint64_t *target)
-{
-	const char *tab = strrchr(line, '\t'), *operand;
-	char *end;
-
-	if (!tab)
-		return false;
-	tab++;
-	tab += strncmp(tab, "bnd ", 4) == 0 ? 4 : 0;
-	if (*tab != 'j' && strncmp(tab, "call", 4) != 0 && strncmp(tab, "loop", 4) != 0)
-		return false;
-	operand = tab + strcspn(tab, " \n");
-	operand += strspn(operand, " ");
-	*target = strtoull(operand, &end, 16);
-	return end != operand && (*end == ' ' || *end == '\n');
-}
 
 /* "ret", "bnd ret", "repz ret", "ret $0x8" */
 static bool is_return(const char *line)

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "branch_target.h"
 #include "hook/plan.h"
 
 #define LEAST 99.4 /* percent */
@@ -156,24 +157,6 @@ static void mark_patches(const struct planned *p, uint64_t base, uint8_t *marks,
 	}
 	for (uint32_t i = 0; i < p->plan->calls.n; i++)
 		mark(marks, n, p->plan->calls.at[i].at - base, HOOK_CALL_BYTES);
-}
-
-/* The operand of a direct jump, call or loop, as objdump writes it: "jne 41f2a0 <...>". */
-static bool branch_target(const char *line, uint64_t *target)
-{
-	const char *tab = strrchr(line, '\t'), *operand;
-	char *end;
-
-	if (!tab)
-		return false;
-	tab++;
-	tab += strncmp(tab, "bnd ", 4) == 0 ? 4 : 0;
-	if (*tab != 'j' && strncmp(tab, "call", 4) != 0 && strncmp(tab, "loop", 4) != 0)
-		return false;
-	operand = tab + strcspn(tab, " \n");
-	operand += strspn(operand, " ");
-	*target = strtoull(operand, &end, 16);
-	return end != operand && (*end == ' ' || *end == '\n');
 }
 
 static void check_against_objdump(const char *path)

@@ -12,23 +12,7 @@ cat >"$T/calls.c" <<'END'
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#define STEP(name, by)                                        \
-	__attribute__((noinline)) static unsigned name(unsigned n) \
-	{                                                     \
-		__asm__ volatile("" : "+r"(n));               \
-		return n * by + n % 7;                        \
-	}
-STEP(a, 3) STEP(b, 5) STEP(c, 7) STEP(d, 11) STEP(e, 13) STEP(f, 17) STEP(g, 19) STEP(h, 23)
-static unsigned (*const steps[])(unsigned) = { a, b, c, d, e, f, g, h };
-static void *work(void *n)
-{
-	unsigned long sum = 0, random = 1; /* three bits a call, which no compression takes away */
-	for (unsigned i = 0; i < (unsigned long)n; i++) {
-		random = random * 6364136223846793005 + 1442695040888963407;
-		sum += steps[random >> 61](i);
-	}
-	return (void *)sum;
-}
+#include "steps.h"
 int main(int argc, char **argv)
 {
 	pthread_t thread;
@@ -43,7 +27,7 @@ int main(int argc, char **argv)
 	return 7;
 }
 END
-cc -O1 -pthread -o "$T/calls" "$T/calls.c" 2>"$T/err" || { not_ok "the program is built"; diag "$T/err"; finish; }
+cc -O1 -pthread -I "$(dirname "$0")/../targets" -o "$T/calls" "$T/calls.c" 2>"$T/err" || { not_ok "the program is built"; diag "$T/err"; finish; }
 "$T/calls" >"$T/plain"
 field() { "$BRACE" info "$2" | sed -nE "s/^$1 +([0-9]+)\$/\1/p"; }
 threads() { "$BRACE" info --json "$1" | sed -nE 's/.*"type":"thread".*"records":([0-9]+),"lost":([0-9]+).*/\1 \2/p'; }

@@ -17,23 +17,7 @@
 
 #include <linux/futex.h>
 
-enum { PAGE = 4096 };
-
-/* Alone on its page. */
-void paged(void);
-__asm__(".pushsection .text.paged, \"ax\", @progbits\n"
-	".balign 4096\n"
-	".globl paged\n"
-	".type paged, @function\n"
-	"paged: push %rbp\n"
-	"mov %rsp, %rbp\n"
-	"xor %eax, %eax\n"
-	"add $1, %eax\n"
-	"pop %rbp\n"
-	"ret\n"
-	".size paged, . - paged\n"
-	".balign 4096\n"
-	".popsection\n");
+#include "paged.h"
 
 /* pause() does not touch the stack. */
 static void *sleep_there(void *page)
