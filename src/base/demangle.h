@@ -23,7 +23,8 @@ int demangle(const char *name, char *out, size_t n);
 int demangle_plain(const char *name, char *out, size_t n);
 /* demangle_plain() with parameters, as they tell overloads apart: "node::Start(int, char**)". */
 int demangle_whole(const char *name, char *out, size_t n);
-/* demangle_whole() with all that the symbol tells: templates' default arguments, Rust's hashes. */
+/* (tests) demangle_whole() with all that the symbol tells: templates' default arguments, Rust's
+ * hashes. */
 int demangle_full(const char *name, char *out, size_t n);
 /* The text of demangle_plain() (0), of demangle_whole() (1), of demangle_full() (2), that of
  * demangle_whole() with ".base" or ".deleting" if it is such a constructor or destructor (3), or

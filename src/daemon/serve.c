@@ -35,8 +35,7 @@ struct server {
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
 	pthread_mutex_t mutex;
 	pthread_cond_t left;
-	/* newest first */
-	struct client_visit *visits;
+	struct client_visit *visits; /* newest first */
 	unsigned inside;       /* number of visits */
 	atomic_bool stopping;
 	int ended_by;          /* the connection that asked for the end, or -1 */

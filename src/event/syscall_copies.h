@@ -9,7 +9,7 @@
  * arguments; returns how many, at most CALL_COPIES. */
 unsigned syscall_copies(const struct syscall_info *s, bool behind,
 			struct call_copy copies[CALL_COPIES]);
-/* Whether each row of the table of copies, *rows of them, names arguments that a call has. */
+/* (tests) Whether each row of the table of copies, *rows of them, names arguments of its call. */
 bool syscall_copies_are_right(size_t *rows);
 /* Returns the number of arguments that the call has. */
 unsigned syscall_arguments(const struct syscall_info *s);

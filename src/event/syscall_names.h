@@ -29,5 +29,5 @@ void syscall_named_conversions(const struct syscall_named *n, FILE *f);
 void syscall_named_expressions(const struct syscall_named *n, const char *type, FILE *f);
 /* Writes a value in this way: names with a bar between, what has none in hexadecimal. */
 void syscall_named_text(const struct syscall_named *n, const char *type, uint64_t value, FILE *f);
-/* Whether each row is an argument of a call; for tests. *rows: how many there are. */
+/* (tests) Whether each row is an argument of a call. *rows: how many there are. */
 bool syscall_names_are_right(size_t *rows);

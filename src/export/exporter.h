@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A trace in other tools' formats: `brace export --to NAME`. A format is a row of exporter.c's
- * table. */
+/* A trace in other tools' formats: `brace export --to NAME`. A format is a row of formats.h. */
 #pragma once
 #include "base/out.h"
 #include "export/walk.h"

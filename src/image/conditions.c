@@ -329,7 +329,7 @@ static const char *returned_type(const char *prototype, const char *condition,
 	return v->type == PROTOTYPE_STRING_AT || v->form != PROTOTYPE_PLAIN ? NULL : field_type(v);
 }
 
-/* Whether the function returns a floating-point number; only then *v is set. */
+/* Whether the function returns a floating-point number. *v is set only if so. */
 static bool returns_float(const char *prototype, struct prototype_value *v)
 {
 	struct prototype p;

@@ -29,7 +29,7 @@ int kernel_source_begin(struct kernel_source *s, struct trace_info *info, bool u
 /* The way in which rings are read, for users to read: "mmap", "splice", "read" or "perf"; "none":
  * not begun. */
 const char *kernel_source_way(const struct kernel_source *s);
-/* Before kernel_source_begin(): no better way of reading is tried. Without it, all are. */
+/* (tests) Before kernel_source_begin(): no better way of reading is tried. Without it, all are. */
 void kernel_source_read_by(struct kernel_source *s, enum kernel_ring_way best);
 /* Records, too, what others do for the program: kernel/elsewhere.h. Before kernel_source_begin(),
  * with `used`. 0, or -errno and *err. */

@@ -110,7 +110,7 @@ struct wakeup_thread {
 	struct wakeup_call open[WAKEUP_OPEN];
 	unsigned n;
 	uint64_t out;             /* when it was switched out in the innermost call; 0: it runs */
-	struct wakeup_wait *last; /* that is not over; NULL: none */
+	struct wakeup_wait *last; /* the last wait, if it is not over; NULL: none */
 	uint64_t object;          /* arg1 of the last call of a function that waits */
 	enum wakeup_way object_way;
 };

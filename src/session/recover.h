@@ -35,8 +35,8 @@ struct recover_result {
  * ring, or another session's); then no output is left behind. */
 int session_recover(const struct recover_request *req, struct recover_result *res, struct err *err);
 
-/* The part that works on bytes of any origin: adds the session memory at `at` of file fd to a
- * trace. Like session_recover with a file, but asks no process for anything. 0, or -errno and
+/* (fuzzing) The part that works on bytes of any origin: adds the session memory at `at` of file fd
+ * to a trace. Like session_recover with a file, but asks no process for anything. 0, or -errno and
  * *err: the bytes are no session memory, or spoiled. */
 int recover_memory(int fd, uint64_t at, uint64_t size, const struct recover_request *req,
 		   struct recover_result *res, struct err *err);

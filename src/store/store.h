@@ -21,8 +21,8 @@ int store_create(const char *path, const struct trace_info *info, struct store_w
  * as on a full disk: store_end(). Before any records. */
 void store_limit(struct store_writer *w, uint64_t bytes);
 
-/* The level of zstd for packets of records and information, 1 to 19; 0: the one that keeps up with
- * the records. store_create() sets info->compress. Before any records. */
+/* (tests) The level of zstd for packets of records and information, 1 to 19; 0: the one that keeps
+ * up with the records. store_create() sets info->compress. Before any records. */
 void store_compress(struct store_writer *w, unsigned level);
 
 /* Takes up what `info` has gained since the last call: images, modules, threads, sites. A packet of

@@ -11,7 +11,7 @@ struct argument_classes {
 	uint64_t base;      /* of the structure within the whole */
 	unsigned depth, members;
 	uint64_t *work;
-	uint8_t used, numbers; /* bits: words that have a member; one that is no float */
+	uint8_t used, numbers; /* bits, one a word: it has a member; it has one that is no float */
 	bool memory;        /* a member lies at no multiple of its size */
 	bool wide;          /* values of two words are known, too: of what is returned alone */
 	bool x87, beside;   /* it has a long double, something else */

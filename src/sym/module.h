@@ -78,8 +78,8 @@ int sym_open(const char *path, struct sym_module **out, struct err *err);
  * file, "" = brace's own. */
 int sym_open_fd(int fd, const char *path, const char *root, struct sym_module **out,
 		struct err *err);
-/* sym_open() of bytes in memory (a vDSO, a fuzzer's input), which must outlive the module; no debug
- * file is looked for. */
+/* (tests, fuzzing) sym_open() of bytes in memory, which must outlive the module; no debug file is
+ * looked for. */
 int sym_open_bytes(const uint8_t *bytes, size_t n, const char *name, struct sym_module **out,
 		   struct err *err);
 void sym_close(struct sym_module *m);

@@ -155,7 +155,7 @@ struct invocation {
 	VEC(struct tree_line) lines; /* in order; invocation_free() frees the texts */
 	char **questions;     /* of a command that asks: what stands before the program */
 	int n_questions;
-	VEC(char *) made_texts;   /* of writes that no option has */
+	VEC(char *) made_texts;   /* made of arguments; `writes` and others point to them */
 	struct settings settings;
 	struct excerpt_spec excerpt; /* of commands that read a trace */
 	struct event_catalogue *events; /* the settings' catalogue; NULL until an event is named */

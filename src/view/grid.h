@@ -48,5 +48,5 @@ void grid_right(struct grid *g, unsigned row, unsigned column, unsigned width, e
 		const char *text);
 /* Gives the columns this look and leaves their characters. */
 void grid_paint(struct grid *g, unsigned row, unsigned column, unsigned width, enum grid_look look);
-/* The row as UTF-8, without blanks at its end; free() it. */
+/* (tests) The row as UTF-8, without blanks at its end; free() it. */
 char *grid_line(const struct grid *g, unsigned row);
