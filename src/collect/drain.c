@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 #include "arch/page.h"
 #include "collect/clock.h"
 #include "collect/messages.h"
+#include "collect/processes.h"
 #include "shared/record.h"
 #include "shared/points.h"
 
@@ -70,6 +72,8 @@ struct drain {
 	uint32_t looked_upto;    /* slots before it have had their look (note_ended) */
 	VEC(uint32_t) ended;     /* slots of threads whose losses this pass tells as their last */
 	uint64_t newest;     /* time of the newest record taken; 0 = none */
+	struct processes here;   /* processes of our pid namespace: is_here() */
+	uint32_t here_pid;       /* the one of them that this pass looked at last; 0 = none */
 	bool spoiled;        /* a count made no sense, and a note says so */
 	uint64_t hollow;     /* drain_hollow_pages() */
 	VEC(struct claim) order; /* of one pass */
@@ -105,6 +109,7 @@ void drain_free(struct drain *d)
 	free(d->life);
 	vec_free(&d->ended);
 	vec_free(&d->order);
+	processes_free(&d->here);
 	free(d);
 }
 
@@ -684,6 +689,16 @@ static void close_account(struct drain *d, uint32_t slot, uint64_t upto)
 	note_taken(d, slot);
 }
 
+/* A time that is not before the thread's last record, whose processor's counter may be ahead of
+ * ours. */
+static uint64_t time_of_end(const struct drain *d, uint32_t slot, uint64_t tsc)
+{
+	const uint64_t began = d->memory->threads[slot].tsc, last = d->last[slot].tsc;
+
+	tsc = tsc > began ? tsc : began;
+	return tsc > last ? tsc : last;
+}
+
 /* Tells what a thread lost at its end, behind which none of its records stands. tsc: a time by
  * which it had ended. Returns 1, 0 if there is nothing, or -errno. */
 static int tell_end(struct drain *d, uint32_t slot, uint64_t tsc, drain_sink *sink, void *context,
@@ -695,7 +710,7 @@ static int tell_end(struct drain *d, uint32_t slot, uint64_t tsc, drain_sink *si
 	const struct drain_run run = {
 		.slot = d->memory->first_slot + slot,
 		.position = taken > d->position[slot] ? taken : d->position[slot],
-		.near_tsc = tsc > t->tsc ? tsc : t->tsc,
+		.near_tsc = time_of_end(d, slot, tsc),
 		.cpu = d->last[slot].cpu,
 		.words = d->words, .lost = untold,
 	};
@@ -716,19 +731,36 @@ static bool has_untold(const struct memory_thread *t)
 		       __atomic_load_n(&t->lost_reported, __ATOMIC_RELAXED);
 }
 
+/* Whether the process of these numbers here is the thread's, and not one that has the numbers which
+ * the thread has in another pid namespace. */
+static bool is_here(struct drain *d, const struct memory_thread *t)
+{
+	const uint32_t pid = __atomic_load_n(&t->pid, __ATOMIC_RELAXED);
+	struct stat memory;
+
+	if (pid != d->here_pid)
+		d->here_pid = fstat(d->memory->fd, &memory) == 0
+				      ? (uint32_t)processes_namesake(&d->here, pid, &memory) : 0;
+	return d->here_pid != 0;
+}
+
 /* True: the thread has untold losses, and ended since it was last looked at. */
 static bool has_just_ended(struct drain *d, uint32_t slot)
 {
 	const struct memory_thread *t = &d->memory->threads[slot];
-	bool first = d->life[slot] == LIFE_UNSEEN, lives;
+	enum drain_life *life = &d->life[slot];
 
 	/* Pairs with the release in thread_start() of agent/thread.c: the numbers hold. */
-	if (d->life[slot] > LIFE_SEEN || !__atomic_load_n(&t->ready, __ATOMIC_ACQUIRE) ||
-	    (!first && !has_untold(t)))
+	if (*life > LIFE_SEEN || !__atomic_load_n(&t->ready, __ATOMIC_ACQUIRE))
 		return false;
-	lives = thread_lives(d->memory, slot);
-	d->life[slot] = lives ? LIFE_SEEN : first ? LIFE_UNKNOWN : LIFE_ENDED;
-	return d->life[slot] == LIFE_ENDED;
+	if (*life == LIFE_UNSEEN) {
+		*life = thread_lives(d->memory, slot) && is_here(d, t) ? LIFE_SEEN : LIFE_UNKNOWN;
+		return false;
+	}
+	if (!has_untold(t) || thread_lives(d->memory, slot))
+		return false;
+	*life = LIFE_ENDED;
+	return true;
 }
 
 /* Closes what the threads were filling that ended in this pass, so that all their records come
@@ -754,6 +786,7 @@ static uint64_t note_ended(struct drain *d)
 	uint32_t n = shared_memory_threads(d->memory), looks = n < LOOKS ? n : LOOKS;
 
 	d->ended.n = 0;
+	d->here_pid = 0;
 	if (d->memory->layout.mode == MEMORY_OVERWRITE)
 		return 0;
 	while (looks--) {

@@ -4,11 +4,13 @@
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -65,6 +67,13 @@ static void begin(enum memory_mode mode, uint64_t kb)
 				.threads = memory.threads, .descs = memory.descs, .buffers = (uint8_t *)memory.buffers };
 }
 
+static uint64_t counter_ahead; /* ticks, of the writers' processors before ours */
+
+static uint64_t stamp(void)
+{
+	return agent_tsc() + counter_ahead;
+}
+
 /* Record i of a writer: every seventh has payload. Ids are 1-based so that no word is 0. */
 static void write_record(uint32_t i)
 {
@@ -73,10 +82,10 @@ static void write_record(uint32_t i)
 	buffer_prepare(&tls);
 	if (i % 7)
 		buffer_put(&tls, NULL, 0,
-			   record_word(agent_tsc(), i % RECORD_ID_MAX + 1, RECORD_ENTRY));
+			   record_word(stamp(), i % RECORD_ID_MAX + 1, RECORD_ENTRY));
 	else
 		buffer_put(&tls, payload, 2,
-			   record_word(agent_tsc(), record_event_id(2, RECORD_EVENT_SPAN),
+			   record_word(stamp(), record_event_id(2, RECORD_EVENT_SPAN),
 				       RECORD_EVENT));
 }
 
@@ -364,16 +373,16 @@ static int take_last_losses(void *context, const struct drain_run *run, struct e
 	return 0;
 }
 
-static void a_thread_that_ended_has_told_its_losses(void **state)
+static void take_from_a_thread_that_ended(void)
 {
 	const uintptr_t count = 40000;
+	const uint64_t began = agent_tsc();
 	struct drain *d;
 	struct last_losses l = { 0 };
 	struct err err;
 	pthread_t thread;
 	uint64_t lost = 0, ended;
 
-	(void)state;
 	begin(MEMORY_STREAM, 128);
 	d = drain_new(&memory);
 	pthread_barrier_init(&halfway, NULL, 2);
@@ -390,8 +399,59 @@ static void a_thread_that_ended_has_told_its_losses(void **state)
 	assert_true(drain_pass(d, false, take_last_losses, &l, &err) >= 0);
 	assert_int_equal(total(l.seen.got) + total(l.seen.lost), 2 * count);
 	assert_true(l.lost > 0);
-	assert_in_range(l.tsc, ended, agent_tsc());
+	assert_in_range(l.tsc, counter_ahead ? began + counter_ahead : ended, stamp());
 	assert_int_equal(drain_finish(d, take_last_losses, &l, &lost, &err), 0);
+	assert_int_equal(total(l.seen.got) + total(l.seen.lost) + lost, 2 * count);
+	pthread_barrier_destroy(&halfway);
+	drain_free(d);
+	shared_memory_destroy(&memory);
+}
+
+static void a_thread_that_ended_has_told_its_losses(void **state)
+{
+	(void)state;
+	take_from_a_thread_that_ended();
+}
+
+/* The last record's time is later than that of the look. */
+static void losses_are_told_behind_the_last_record(void **state)
+{
+	(void)state;
+	counter_ahead = UINT64_C(1) << 36;
+	take_from_a_thread_that_ended();
+	counter_ahead = 0;
+}
+
+/* The thread has, as in another pid namespace, the numbers that another process has here. When that
+ * one ends, the thread still fills its sub-buffer. */
+static void the_end_of_a_namesake_is_no_end(void **state)
+{
+	const uintptr_t count = 40000;
+	char *const argv[] = { (char *)"sleep", (char *)"infinity", NULL };
+	struct drain *d;
+	struct last_losses l = { 0 };
+	struct err err;
+	pthread_t thread;
+	pid_t namesake;
+	uint64_t lost = 0;
+
+	(void)state;
+	begin(MEMORY_STREAM, 128);
+	d = drain_new(&memory);
+	pthread_barrier_init(&halfway, NULL, 2);
+	assert_int_equal(posix_spawnp(&namesake, argv[0], NULL, NULL, argv, environ), 0);
+	assert_int_equal(pthread_create(&thread, NULL, write_twice, (void *)count), 0);
+	pthread_barrier_wait(&halfway);
+	memory.threads[0].pid = memory.threads[0].tid = (uint32_t)namesake;
+	assert_true(drain_pass(d, false, take_last_losses, &l, &err) >= 0);
+	kill(namesake, SIGKILL);
+	assert_int_equal(waitpid(namesake, NULL, 0), namesake);
+	assert_true(drain_pass(d, false, take_last_losses, &l, &err) >= 0);
+	assert_int_equal(l.lost, 0);
+	pthread_barrier_wait(&halfway);
+	pthread_join(thread, NULL);
+	assert_true(drain_finish(d, take_last_losses, &l, &lost, &err) >= 0);
+	assert_true(l.lost > 0);
 	assert_int_equal(total(l.seen.got) + total(l.seen.lost) + lost, 2 * count);
 	pthread_barrier_destroy(&halfway);
 	drain_free(d);
@@ -867,6 +927,8 @@ int main(void)
 		cmocka_unit_test(an_interrupted_writers_slot_is_not_used_again),
 		cmocka_unit_test(an_interrupted_loss_is_counted),
 		cmocka_unit_test(a_thread_that_ended_has_told_its_losses),
+		cmocka_unit_test(losses_are_told_behind_the_last_record),
+		cmocka_unit_test(the_end_of_a_namesake_is_no_end),
 		cmocka_unit_test(a_slot_has_one_record_whatever_the_end_is),
 		cmocka_unit_test(a_slot_of_a_counted_window_is_lost_once),
 		cmocka_unit_test(a_handler_in_a_threads_first_record_opens_nothing),
