@@ -1,4 +1,5 @@
-/* Calls of eight functions in an order that no compression takes away, for traces of a known size. */
+/* Calls of eight functions in an order that no compression takes away, for traces of a known
+ * size. */
 #pragma once
 #define STEP(name, by)                                        \
 	__attribute__((noinline)) static unsigned name(unsigned n) \
