@@ -4,6 +4,7 @@
  * addresses (kptr_restrict) it fails with a sentence; an address in no symbol has no name. */
 #include "kernel/symbols.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,14 +28,22 @@ static int compare_symbols(const void *a, const void *b)
 /* Symbols of the padding before functions (CONFIG_CALL_PADDING), where no call leads. */
 #define PADDING "__pfx_"
 
+/* Returns the first character that is no digit. The C library's functions may look at all of the
+ * text, which has 5 MB, for each of its lines (AddressSanitizer's do). */
+static const char *read_hex(const char *at, const char *end, uint64_t *out)
+{
+	for (*out = 0; at < end && isxdigit((unsigned char)*at); at++)
+		*out = *out << 4 | (uint64_t)(*at <= '9' ? *at - '0' : (*at | 0x20) - 'a' + 10);
+	return at;
+}
+
 /* False: the line is no symbol of a function, or the kernel hides its address. nm's letters: t and
  * T for text, w and W for weak symbols, which functions with several definitions have. Data has
  * others. */
 static bool read_line(const char *line, size_t n, struct symbol *out)
 {
-	char *end;
+	const char *end = read_hex(line, line + n, &out->address);
 
-	out->address = strtoull(line, &end, 16);
 	if (!out->address || end + 3 >= line + n || *end != ' ' || end[2] != ' ' ||
 	    !strchr("tTwW", end[1]))
 		return false;
@@ -46,13 +55,16 @@ static bool read_line(const char *line, size_t n, struct symbol *out)
 /* Names stay where they are in the text, which lives as long as the list. */
 static void read_symbols(const char *text, symbol_list *out)
 {
-	while (*text) {
-		size_t n = strcspn(text, "\n");
+	const char *end = text + strlen(text), *newline;
+
+	for (; text < end; text = newline + 1) {
 		struct symbol s = { .order = out->n };
 
-		if (read_line(text, n, &s))
+		newline = memchr(text, '\n', (size_t)(end - text));
+		if (!newline)
+			newline = end;
+		if (read_line(text, (size_t)(newline - text), &s))
 			*vec_add(out) = s;
-		text += n + (text[n] == '\n');
 	}
 	qsort(out->at, out->n, sizeof(*out->at), compare_symbols);
 }
