@@ -441,6 +441,17 @@ void control_hear_all(struct control *c)
 	pthread_mutex_unlock(&c->lock);
 }
 
+bool control_is_busy(struct control *c)
+{
+	bool busy;
+
+	pthread_mutex_lock(&c->lock);
+	pass_rounds(c);
+	busy = c->busy;
+	pthread_mutex_unlock(&c->lock);
+	return busy;
+}
+
 /* Lock held. Whether the program has ended, and everything that it said is known. */
 static bool has_gone(struct control *c, bool (*alive)(void *), void *context)
 {

@@ -73,6 +73,8 @@ void control_image_ended(struct control *c, uint32_t image);
 /* Waits until everything that agents have said so far is heard: of programs that have ended, all
  * that they said. */
 void control_hear_all(struct control *c);
+/* Whether a process that has said hello is still being set up. Hears first what was said so far. */
+bool control_is_busy(struct control *c);
 
 /* Waits until the update of image `index` is there. False if that takes more than seconds, or there
  * is no such image. */

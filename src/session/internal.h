@@ -70,7 +70,7 @@ struct session {
 	bool left;
 	int status;
 	struct rusage usage;             /* of the program, once it has ended */
-	bool ended;
+	atomic_bool ended;               /* set by the thread that drains; any thread may ask */
 	atomic_bool stopped;             /* session_stop sets it from any thread */
 	uint64_t started_tsc, ready_tsc, ended_tsc;
 };

@@ -172,7 +172,7 @@ static int launch_program(struct session *s, const char *path, const char *image
 	if (r == 0)
 		r = (launch_by_hand(image) ? launch_stopped : launch_preloaded)(
 			s, path, req->argv, req->beside ? &birth : NULL, err);
-	if (r < 0 && s->pid > 0 && !s->ended)
+	if (r < 0 && s->pid > 0 && !flag_is_set(&s->ended))
 		kill_program(s->pid);
 	return r;
 }
@@ -328,22 +328,24 @@ static bool has_ended(pid_t pid)
  * at that. */
 bool session_reap(struct session *s)
 {
+	/* Before the end can be seen from outside: who interrupts then means us. */
+	const uint64_t now = clock_tsc();
 	/* WNOWAIT left it a zombie; wait4() now takes it, with its usage. */
 	bool gone = s->attached.n ? flag_is_set(&s->stopped) || !session_attached_run(s)
-				  : !s->ended && has_ended(s->pid) &&
+				  : !flag_is_set(&s->ended) && has_ended(s->pid) &&
 					    wait4(s->pid, &s->status, WNOHANG, &s->usage) == s->pid;
 
-	if (!s->ended && gone) {
-		s->ended = true;
-		s->ended_tsc = clock_tsc();
+	if (!flag_is_set(&s->ended) && gone) {
+		s->ended_tsc = now;
+		flag_set(&s->ended);
 	}
-	return s->ended;
+	return flag_is_set(&s->ended);
 }
 
 /* From ready to the end; 0 while it runs. */
 static uint64_t run_ns(const struct session *s)
 {
-	return s->ended && s->ended_tsc > s->ready_tsc
+	return flag_is_set(&s->ended) && s->ended_tsc > s->ready_tsc
 		       ? trace_clock_delta_ns(&s->info->clock, s->ended_tsc - s->ready_tsc)
 		       : 0;
 }
@@ -360,9 +362,9 @@ void session_tell_run(struct session *s)
 {
 	struct trace_run *r = &s->info->run;
 
-	r->timed = s->ended;
+	r->timed = flag_is_set(&s->ended);
 	r->elapsed_ns = run_ns(s);
-	r->ended = s->ended && !s->attached.n;
+	r->ended = r->timed && !s->attached.n;
 	if (!r->ended)
 		return;
 	r->status = (uint32_t)s->status;
@@ -403,10 +405,23 @@ static bool others_run(struct session *s)
 	return false;
 }
 
+/* Whether somebody else records, or is about to: a program that was just executed maps the memory
+ * only when it has been planned. It may do so between the two questions, hence the third. */
+static bool others_are_left(struct session *s)
+{
+	return others_run(s) || control_is_busy(s->control) || others_run(s);
+}
+
 /* A stop does not wait for the children. */
 bool session_over(struct session *s)
 {
-	return session_reap(s) && (flag_is_set(&s->stopped) || !others_run(s));
+	return session_reap(s) && (flag_is_set(&s->stopped) || !others_are_left(s));
+}
+
+uint64_t session_program_ended(const struct session *s)
+{
+	/* The time is written before the flag. */
+	return flag_is_set(&s->ended) ? s->ended_tsc : 0;
 }
 
 void session_heartbeat(struct session *s)

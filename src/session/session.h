@@ -108,6 +108,9 @@ void session_tell_run(struct session *s);
 /* Stops recording (Ctrl-C), from any thread: a launched program goes on untouched, or gets the
  * signal as its terminal sends it; attached processes are left as they were. */
 void session_stop(struct session *s);
+/* The time stamp (clock_tsc()) at which the program, or all that was attached to, was seen to have
+ * ended, while children of it may run on; 0: it runs. Any thread. */
+uint64_t session_program_ended(const struct session *s);
 /* (tests) Of the program, or of the first one that was attached to. */
 pid_t session_pid(const struct session *s);
 /* Changes the settings (which must live on; mode and buffer sizes stay) while programs run: one

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/monotonic.h"
+#include "collect/clock.h"
 #include "event/user_event.h"
 #include "inject/launch.h"
 #include "tracee/tracee.h"
@@ -32,6 +33,7 @@
  * monitor's thread and by run_failed(). */
 static atomic_uint interrupts;
 static atomic_int last_interrupt; /* the signal */
+static atomic_ullong last_interrupt_tsc;
 /* From run_check() to run_monitor_begin(): no code of the launched program has run, so that an
  * interrupt is for brace, and ends it. */
 static atomic_bool launching;
@@ -40,6 +42,7 @@ static atomic_bool launching;
 static void count_interrupt(int sig)
 {
 	atomic_store_explicit(&last_interrupt, sig, memory_order_relaxed);
+	atomic_store_explicit(&last_interrupt_tsc, clock_tsc(), memory_order_relaxed);
 	/* Sequentially consistent, both: they pair with those of run_monitor_begin(), which sees
 	 * this interrupt, unless it is seen here that nothing is launching any more. run_failed()
 	 * finds the signal where it finds the count. */
@@ -202,19 +205,23 @@ void run_monitor_stop(struct run_monitor *a)
 	a->stopped = true;
 }
 
-/* The first interrupt is the launched program's; the next one stops the recording. */
-static void heed_interrupts(struct run_monitor *a, unsigned *heeded)
+/* The first interrupt is the launched program's, unless that had ended before; the next one stops
+ * the recording. */
+static void heed_interrupts(struct run_monitor *a)
 {
-	/* Relaxed: the count alone. */
-	unsigned n = atomic_load_explicit(&interrupts, memory_order_relaxed);
-	unsigned enough = a->ends_at_first ? 0 : 1;
+	/* Acquire: pairs with count_interrupt(), for the time. */
+	const unsigned n = atomic_load_explicit(&interrupts, memory_order_acquire);
+	const uint64_t ended = session_program_ended(a->session);
+	const bool ours = a->ends_at_first ||
+			  (ended && atomic_load_explicit(&last_interrupt_tsc,
+							 memory_order_relaxed) > ended);
 
-	if (n > enough && *heeded <= enough) {
-		if (!a->ends_at_first)
-			say("brace: stopping; the program goes on untraced\n");
-		run_monitor_stop(a);
-	}
-	*heeded = n;
+	if (a->stopped || n <= (ours ? 0 : 1))
+		return;
+	if (!a->ends_at_first)
+		say("brace: stopping; %s untraced\n", ended ? "processes that the program left go on"
+							     : "the program goes on");
+	run_monitor_stop(a);
 }
 
 /* --duration ends the recording, not the program. */
@@ -240,7 +247,6 @@ static struct timespec next_look(const struct run_monitor *a)
 static void *monitor_thread(void *arg)
 {
 	struct run_monitor *a = arg;
-	unsigned heeded = 0;
 
 	pthread_mutex_lock(&a->lock);
 	while (!a->end) {
@@ -249,7 +255,7 @@ static void *monitor_thread(void *arg)
 		pthread_cond_timedwait(&a->ended, &a->lock, &t);
 		if (a->idle)
 			a->idle(a->arg);
-		heed_interrupts(a, &heeded);
+		heed_interrupts(a);
 		heed_duration(a);
 	}
 	pthread_mutex_unlock(&a->lock);

@@ -39,7 +39,8 @@ int run_start(struct invocation *inv, const char *trace_file, const struct sessi
 
 /* Until here, an interrupt ends brace, and the program that it was about to launch. From here to
  * run_monitor_end, Ctrl-C goes to a launched program (its terminal sends it there, too), and a
- * second one stops the recording. With attached processes the first one does. */
+ * second one stops the recording. With attached processes the first one does, and so does one that
+ * comes when the program has ended and children of it run on. */
 void run_monitor_begin(struct run_monitor *a, const struct invocation *inv, struct session *s,
 		       void (*idle)(void *), void *arg);
 void run_monitor_end(struct run_monitor *a);

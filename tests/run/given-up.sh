@@ -117,4 +117,26 @@ for command in "record -- true" "graph -- true" "record -p $$" "graph -p $$" "sy
 	[ $? -eq 143 ] && grep -q '^brace: interrupted.*; nothing was recorded$' "$T/summary"
 	result "$command that waits to open a FIFO is interrupted" $? "$T/summary"
 done
+
+# --- a program ends, and a child of it that records runs on: brace waits for that, and the first interrupt is for brace
+mkfifo "$T/ready" "$T/never"
+# shellcheck disable=SC2016 # the program's own
+"$BRACE" record -q -o "$T/outlived" -- bash -c 'echo $$ >"$3"; { echo >"$1"; read -r line <"$2"; } & echo $! >"$4"; read -r line <"$1"' \
+	- "$T/ready" "$T/never" "$T/parent" "$T/child" >"$T/out" 2>"$T/summary" </dev/null &
+TRACER=$!
+ON_EXIT+=("kill -KILL $TRACER")
+until_is test -s "$T/parent"
+parent_gone() { [ ! -e "/proc/$(cat "$T/parent")" ]; }
+until_is parent_gone
+ON_EXIT+=("kill $(cat "$T/child")")
+kill -TERM $TRACER
+brace_gone() { ! kill -0 $TRACER 2>/dev/null; }
+check_that "one interrupt ends brace when the program has ended" until_is brace_gone
+brace_gone || kill -KILL $TRACER
+wait $TRACER
+check_that "with the program's status" [ $? -eq 0 ]
+check_that "it says whom it leaves" grep -qx 'brace: stopping; processes that the program left go on untraced' "$T/summary"
+diag "$T/summary"
+check_that "they run on" kill -0 "$(cat "$T/child")"
+check "the file is whole" "$BRACE" report "$T/outlived"
 finish
