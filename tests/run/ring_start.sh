@@ -117,7 +117,8 @@ rm -f "$RING".*
 
 # --- several files: none of their records is taken for a lost one. An extracted trace is apart.
 begin 2400000 --ring-size 1M --mode block
-has_two() { compgen -G "$RING.trace.*" >/dev/null; }
+# Not RING.trace.next, which a turn makes before it names the files.
+has_two() { compgen -G "$RING.trace.[0-9]*" >/dev/null; }
 until_is has_two
 check "extract meanwhile" "$BRACE" extract -o "$T/extracted"
 "$BRACE" info "$T/extracted" >"$T/info" 2>&1
