@@ -6,6 +6,9 @@
 #include <errno.h>
 #include <string.h>
 
+/* *err keeps the last failure, which is told only if no server answered; `missing` has the first
+ * for those who have some rows. One server after another: the sums are small, and one curl runs at
+ * a time. */
 int fleet_answer_all(const struct fleet_servers *s, fleet_asker *ask, void *arg,
 		     struct fleet_answer *a, struct err *err)
 {
@@ -22,6 +25,8 @@ int fleet_answer_all(const struct fleet_servers *s, fleet_asker *ask, void *arg,
 	return a->answered ? 0 : -err->code;
 }
 
+/* The escapes of ClickHouse's TabSeparated. In place, since the result is never longer; a NUL in a
+ * text ends it. Any other character behind a backslash stands for itself. */
 void fleet_answer_unescape(char *field)
 {
 	static const char escaped[] = "tnrbf0", bytes[] = "\t\n\r\b\f\0";
@@ -54,6 +59,7 @@ int fleet_answer_line(char **at, char **line, struct err *err)
 	return 1;
 }
 
+/* *at becomes NULL behind the last field, so that a caller tells an empty last field from none. */
 char *fleet_answer_field(char **at)
 {
 	char *field = *at, *end = strchr(field, '\t');

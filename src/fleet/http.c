@@ -27,11 +27,15 @@
 extern char **environ;
 
 /* Statuses of curl at which the server has nothing of the body: it was not found, or not reached,
- * or is not trusted. */
+ * or is not trusted. The numbers are those of "EXIT CODES" in curl(1). All others count as sent:
+ * the sender then asks whether the rows are there before it sends them again (fleet/sender.c). A
+ * number that is missing here costs that question; one too many could make rows come twice. */
 static const int unsent[] = { 1, 2, 3, 5, 6, 7, 35, 51, 58, 59, 60, 77, 83 };
 
 enum { CURL_MISSING = 127 };
 
+/* RFC 3986, section 2.3: these characters stand for themselves in a URL, all other bytes as %XX.
+ * free() the result. */
 char *http_encode(const char *text)
 {
 	static const char plain[] =
@@ -51,7 +55,8 @@ char *http_encode(const char *text)
 
 /* --- what curl is told ----------------------------------------------------- */
 
-/* A line of curl's settings: its quotes know a backslash. */
+/* A line of curl's settings: its quotes know a backslash. `more` follows the value within the
+ * quotes, so that a caller need not join them. */
 static void put_setting(struct out *o, const char *name, const char *value, const char *more)
 {
 	const char *const parts[] = { value, more };
@@ -82,6 +87,12 @@ static bool is_loopback(const char *url)
 	return false;
 }
 
+/* An empty Expect keeps curl from waiting up to a second for "100 Continue" before it sends a large
+ * body. `proto` keeps a wrong URL from reading a file of this machine. `globoff`: brackets of IPv6
+ * addresses are no patterns. `write-out` puts the status behind the answer, where take_status()
+ * finds it. `silent` leaves the progress out, `show-error` the reason in, since both would be part
+ * of the answer. The key goes into a header, since URLs get into the logs of servers and
+ * proxies. */
 static void put_settings(struct out *o, const struct http_server *s, const char *method,
 			 const char *path)
 {
@@ -125,6 +136,7 @@ static int memory_file(const void *bytes, size_t n)
 
 	if (!r && n)
 		r = write_all(fd, bytes, n);
+	/* curl's standard input shares the place in the file with this descriptor. */
 	if (!r && lseek(fd, 0, SEEK_SET))
 		r = -errno;
 	if (!r)
@@ -153,7 +165,8 @@ static int settings_file(const struct http_server *s, const char *method, const 
 /* --- curl ----------------------------------------------------- */
 
 /* 0, or an errno. None of the descriptors is one of 0 to 3 (lift()), so that no dup2() closes one
- * that is still needed. */
+ * that is still needed. -q comes first, where curl wants it: the user's .curlrc could change any
+ * setting. Errors go where the answer goes: if curl fails, its sentence is the answer's text. */
 static int spawn_curl(int settings, int body, int out, pid_t *pid)
 {
 	static const char *const argv[] = { "curl", "-q", "--config", "-", NULL };
@@ -170,7 +183,9 @@ static int spawn_curl(int settings, int body, int out, pid_t *pid)
 	return e;
 }
 
-/* Reads to the end, or to the most, behind which curl is not needed any more. */
+/* Reads to the end, or to the most, behind which curl is not needed any more. SIGKILL, because
+ * brace is to end, or the rest is not wanted: curl has nothing to tidy up. child_wait() of the
+ * caller takes its status. */
 static void read_answer(int fd, pid_t pid, const struct stop *stop,
 			struct http_answer *a)
 {
@@ -193,7 +208,8 @@ static void take_status(struct http_answer *a)
 	a->text[a->n] = '\0';
 }
 
-/* An answer that was not read to its end has no status. */
+/* An answer that was not read to its end has no status. `sent` is the question that matters to a
+ * sender: may the server have the body? An answer that was cut off by us says yes. */
 static void judge(struct http_answer *a, int status)
 {
 	const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
@@ -216,6 +232,7 @@ static int run_curl(const struct http_server *s, int settings, int body, struct 
 
 	if (pipe2(fd, O_CLOEXEC))
 		return err_set(err, errno, "cannot make a pipe: %s", strerror(errno));
+	/* Our own end may have any number: curl does not get it. */
 	fd[1] = lift(fd[1]);
 	if (fd[1] < 0) {
 		close(fd[0]);
@@ -239,6 +256,7 @@ static int run_curl(const struct http_server *s, int settings, int body, struct 
 		       strerror(e));
 }
 
+/* Both files are made before one is checked, so that one loop closes them in any case. */
 int http_ask(const struct http_server *s, const char *method, const char *path, const void *body,
 	     size_t n, struct http_answer *a, struct err *err)
 {

@@ -8,6 +8,8 @@
 #define SECONDS_A_MINUTE 60
 #define LATEST_FUNCTIONS 65536 /* of which the latest minute has an array */
 
+/* The place of the row, which is made if it is not there. A key of 0 is not kept by the map, hence
+ * + 1. */
 static size_t find_row(struct fleet_minutes *m, uint32_t minute, uint32_t function)
 {
 	const uint64_t key = ((uint64_t)minute << 32 | function) + 1;
@@ -30,7 +32,9 @@ static void begin_latest(struct fleet_minutes *m, uint32_t minute)
 }
 
 /* A trace tells of its calls nearly by the time at which they end: most belong to the latest
- * minute. Its rows are found by an array over the functions, in place of a hash for each call. */
+ * minute. Its rows are found by an array over the functions, in place of a hash for each call. The
+ * pointer holds until a row is added. A call of an earlier minute, told late by another thread,
+ * takes the map. */
 static struct fleet_minute *row_of(struct fleet_minutes *m, uint64_t second, uint32_t function)
 {
 	const uint32_t minute = (uint32_t)(second - second % SECONDS_A_MINUTE);
@@ -48,6 +52,8 @@ static struct fleet_minute *row_of(struct fleet_minutes *m, uint64_t second, uin
 	return &m->rows.at[*row - 1];
 }
 
+/* A row's calls have few different buckets: a search of at most 252 bytes takes less memory than an
+ * array of 252 counts in each row. */
 static void count_duration(struct fleet_minute *r, uint64_t ns)
 {
 	const uint8_t bucket = fleet_bucket(ns);

@@ -15,7 +15,8 @@
 
 typedef VEC(uint64_t) run_numbers;
 
-/* The chosen runs of a server. */
+/* The chosen runs of a server. They are kept as numbers: statements may hold nothing of a server's
+ * text. */
 static int ask_runs(const struct fleet_prune *p, size_t server, run_numbers *runs, struct err *err)
 {
 	char *sql = fleet_question_statement("SELECT DISTINCT run FROM %D.runs WHERE %W"
@@ -33,7 +34,8 @@ static int ask_runs(const struct fleet_prune *p, size_t server, run_numbers *run
 	return r;
 }
 
-/* Has the rows of n runs deleted from a table, at some time. */
+/* Has the rows of n runs deleted from a table, at some time. ALTER ... DELETE is a mutation: the
+ * server answers at once and rewrites the parts later. */
 static int delete_from(const struct fleet_prune *p, size_t server, enum fleet_table_number table,
 		       const uint64_t *runs, size_t n, struct err *err)
 {
@@ -78,6 +80,8 @@ static int wait_for_server(const struct fleet_prune *p, size_t server, struct er
 	return r;
 }
 
+/* The runs' own rows go last, and only when all others have gone: they are what a prune that was
+ * interrupted finds its work by. */
 static int prune_runs(const struct fleet_prune *p, size_t server, const uint64_t *runs, size_t n,
 		      struct err *err)
 {

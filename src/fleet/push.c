@@ -51,7 +51,8 @@ static uint64_t hash_text(uint64_t h, const char *text)
 	return text ? keyed_hash_bytes(&public_key, h, text, strlen(text)) : h;
 }
 
-/* A build-id and an address tell a function apart; without one, its names do. */
+/* A build-id and an address tell a function apart; without one, its names do. A file without one is
+ * told by its name alone: two versions of it share their functions then. */
 static uint64_t function_number(struct upload *u, uint32_t row)
 {
 	const struct walk_function *f = &u->walk.functions.at[row];
@@ -65,7 +66,9 @@ static uint64_t function_number(struct upload *u, uint32_t row)
 	return keyed_hash(&public_key, h, t->vaddr);
 }
 
-/* A number of the trace that no other trace has. */
+/* A number of the trace that no other trace has. fleet_push() adds the file's bytes and the part.
+ * The TSC and the pid tell recordings of one command apart that began in one moment of a coarse
+ * clock. */
 static uint64_t trace_number(const struct trace_info *info)
 {
 	uint64_t h = hash_text(hash_text(0, info->host), info->run.invocation);
@@ -77,6 +80,8 @@ static uint64_t trace_number(const struct trace_info *info)
 
 /* --- rows ----------------------------------------------------- */
 
+/* In unsigned numbers: a time from before the recording's pair of clocks wraps twice, and is
+ * right. */
 static uint64_t real_ns(const struct upload *u, uint64_t mono_ns)
 {
 	const struct trace_clock *c = &u->walk.info->clock;
@@ -110,7 +115,9 @@ static void put_function(struct upload *u, uint32_t row, uint64_t number)
 	fleet_put_number(b, t ? t->vaddr : 0);
 }
 
-/* The function's number, whose row is put when it is first asked for. */
+/* The function's number, whose row is put when it is first asked for. Rows of the walk are numbered
+ * as functions are met, so that this puts each function once, and the place in `numbers` is the
+ * row. */
 static uint64_t number_of(struct upload *u, uint32_t row)
 {
 	while (u->numbers.n <= row) {
@@ -128,7 +135,8 @@ static int send_block(struct upload *u, enum fleet_table_number table)
 }
 
 /* Sends the block if a row of that day has no place in it: a batch is of one day. *of: the day of
- * its rows. */
+ * its rows. Call it before the row's batch is asked for: a block that is sent ends its batch, and
+ * the row belongs to the next one. */
 static int make_room(struct upload *u, enum fleet_table_number table, uint32_t *of, uint32_t day)
 {
 	const int r = day != *of || u->blocks[table].rows == BATCH_ROWS ? send_block(u, table) : 0;
@@ -137,6 +145,8 @@ static int make_room(struct upload *u, enum fleet_table_number table, uint32_t *
 	return r;
 }
 
+/* Without a timed call `least` is still UINT64_MAX, which would be a time for whoever takes the
+ * least of several rows. */
 static int put_minute(struct upload *u, const struct fleet_minute *m)
 {
 	struct fleet_block *b = &u->blocks[FLEET_MINUTES];
@@ -156,7 +166,7 @@ static int put_minute(struct upload *u, const struct fleet_minute *m)
 }
 
 /* The sums so far become rows. A minute that goes on has further rows: they are added up by whoever
- * asks. */
+ * asks. Sorted, they need few batches: a new day would end a batch each time that it comes. */
 static int put_minutes(struct upload *u)
 {
 	int r = 0;
@@ -179,6 +189,8 @@ static void times_of(const struct upload *u, const struct walk_step *s, uint64_t
 	*self = trace_clock_span_ns(c, begin + s->ticks - s->self, s->self);
 }
 
+/* A call's day is that of its end, as its minute is. `day`, `run` and `batch` are one value for a
+ * whole block (`same` in tables.c), which make_room() sees to. */
 static int put_call(struct upload *u, const struct walk_step *s, uint64_t ns, uint64_t self)
 {
 	struct fleet_block *b = &u->blocks[FLEET_CALLS];
@@ -210,7 +222,9 @@ static uint32_t *count_in_array(struct upload *u, const struct walk_step *s)
 	return &lane->of.at[s->function];
 }
 
-/* Adds to how many calls of the function are open on the lane; the number before. */
+/* Adds to how many calls of the function are open on the lane; the number before. by: 1 or -1. A
+ * key of 0 is not kept by the map, hence + 1. An entry of no open calls is removed, so that the map
+ * is only as large as the stacks are deep. */
 static uint64_t add_open(struct upload *u, const struct walk_step *s, int by)
 {
 	const uint64_t key = ((uint64_t)s->lane << 32 | s->function) + 1;
@@ -232,7 +246,9 @@ static uint64_t add_open(struct upload *u, const struct walk_step *s, int by)
 	return n;
 }
 
-/* A call inside of one of the same function adds no time to the function's, as in brace report. */
+/* A call inside of one of the same function adds no time to the function's, as in brace report. A
+ * call whose return was not followed has no duration: it is counted, and is in no mean and no
+ * histogram. */
 static int end_call(struct upload *u, const struct walk_step *s)
 {
 	const uint64_t second = real_ns(u, s->ns) / NS;
@@ -293,7 +309,10 @@ static void put_run(struct upload *u)
 	fleet_put_number(b, u->push->call_rows);
 }
 
-/* Sends the blocks that are not full. The run's row is last: it stands for all the others. */
+/* Sends the blocks that are not full. The run's row is last: it stands for all the others. It has
+ * counts that are known only after put_minutes(), and all statements of `brace fleet` choose by it:
+ * without it the other rows do not count. Functions are sent first, so that no sum of a whole run
+ * lacks its name. */
 static int send_rest(struct upload *u)
 {
 	static const enum fleet_table_number order[] = {
@@ -322,6 +341,7 @@ static void free_upload(struct upload *u)
 	walk_free(&u->walk);
 }
 
+/* Reads on this thread, while the sender's sends the block before. 0, or -errno and *err. */
 static int send_run(struct fleet_push *p, struct fleet_sender *sender, struct err *err)
 {
 	struct upload u = { .push = p, .sender = sender, .err = err };
@@ -349,11 +369,14 @@ int fleet_push(struct fleet_push *p, struct err *err)
 	/* Numbers that are signed elsewhere have room for it. */
 	p->run = keyed_hash(&public_key, p->run, p->part) >> 1;
 	p->server = p->run % p->servers->at.n;
+	/* A bit for each server: FLEET_SERVERS_MAX is 64. A spool of many files must not wait
+	 * --retry for each of them. */
 	if (p->away >> p->server & 1)
 		return err_set(err, ETIMEDOUT, "%s did not answer before",
 			       p->servers->at.at[p->server].url);
 	sender.run = p->run;
 	sender.server = p->server;
+	/* fleet_sender_end() follows even a beginning that failed: it frees what that asked. */
 	r = fleet_sender_begin(&sender, err);
 	if (!r)
 		r = send_run(p, &sender, err);

@@ -15,7 +15,10 @@
 #define CELLS_MAX 12
 #define NO_BUCKET "255" /* of a row that has sums; the buckets of minutes.h end before it */
 
-/* Sums of functions, and their buckets. */
+/* Sums of functions, and their buckets. ANY takes one row where several match: a function that two
+ * hosts pushed has two rows until ClickHouse merges them. A question asks for both statements with
+ * the same columns, so that one table takes both answers: rows of sums have NO_BUCKET and the
+ * figures, rows of a bucket have its count and zeros. */
 #define FUNCTIONS_OF(keys)                                                                   \
 	" FROM %D.minutes ANY LEFT JOIN (SELECT fn, name, module FROM %D.functions) USING fn" \
 	" WHERE %W GROUP BY " keys " FORMAT TabSeparated"
@@ -66,7 +69,7 @@ static const char *const ask_runs[] = {
 };
 
 /* Groups by their keys: sums, of rows without a bucket, and p, the bucket in which the 99th
- * percentile is. */
+ * percentile is. NULL stands where there is no duration: p has no row of that key then. */
 #define GROUPS(keys, bucket)                                                                 \
 	"WITH sums AS (SELECT " keys ", sum(n) AS calls, sum(v0) AS total, sum(v1) AS self,"   \
 	" max(v2) AS most, sum(v3) AS durations, sum(v4) AS timed FROM answer"                 \
@@ -77,11 +80,14 @@ static const char *const ask_runs[] = {
 	" sum(c) OVER (PARTITION BY " keys ") AS whole FROM steps), "                          \
 	"p AS (SELECT " keys ", min(b) AS b FROM added WHERE upto * 100 >= whole * 99"         \
 	" GROUP BY " keys ")"
-/* The middle of the bucket of minutes.h, in ns. */
+/* The middle of the bucket of minutes.h, in ns. Bucket b >= 4 begins at (4 + b % 4) << (b / 4 - 1)
+ * and ends before (5 + b % 4) << (b / 4 - 1) (fleet_bucket()): the middle is half of their sum. */
 #define MIDDLE(b)                                                                            \
 	"(CASE WHEN " b " < 4 THEN " b " ELSE ((9 + 2 * (" b " % 4)) << (" b " / 4 - 1)) / 2 END)"
 #define P99_NS MIDDLE("p.b") " AS p99_ns"
 
+/* The numbers of a row: texts, keys and values, as struct fleet_question has them; the servers'
+ * columns are the keys, then the count n, then the values v0, v1 and so on (query/answer.h). */
 const struct fleet_question fleet_questions[] = {
 	{ "top", "functions by the time in themselves", false, 2, 3, 5, ask_top,
 	  GROUPS("k0, k1", "k2") " "
@@ -135,7 +141,8 @@ const struct fleet_question *fleet_question_find(const char *name)
 
 /* --- statements for servers ----------------------------------------------------- */
 
-/* A text in ClickHouse's quotes. */
+/* A text in ClickHouse's quotes. Backslashes begin escapes there, so that they are doubled, too:
+ * without it a name could end the text. */
 static void put_quoted(struct out *o, const char *text)
 {
 	out_char(o, '\'');
@@ -147,7 +154,11 @@ static void put_quoted(struct out *o, const char *text)
 	out_char(o, '\'');
 }
 
-/* has_minutes: the rows have a column `minute`; those of runs have `begin`. */
+/* has_minutes: the rows have a column `minute`; those of runs have `begin`. A run without its row
+ * in `runs` was not pushed whole, and does not count: hence the inner statement even where nothing
+ * is chosen. The minute in which `since` lies counts as a whole, since its calls are not told
+ * apart. toUInt32 makes seconds since 1970 of a DateTime, so that no time zone of the server's
+ * matters. */
 static void put_choice(struct out *o, const struct fleet_servers *s, const struct fleet_spec *w,
 		       bool has_minutes)
 {
@@ -175,6 +186,7 @@ static void put_choice(struct out *o, const struct fleet_servers *s, const struc
 char *fleet_question_statement(const char *ask, const struct fleet_servers *s,
 			       const struct fleet_spec *w)
 {
+	/* By the name of the table, minutes, that it reads. */
 	const bool has_minutes = strstr(ask, "minutes") != NULL;
 	struct out_text text = { 0 };
 	struct out o;
@@ -197,7 +209,8 @@ char *fleet_question_statement(const char *ask, const struct fleet_servers *s,
 /* --- their answers ----------------------------------------------------- */
 
 /* Sums of numbers up to here, of as many servers as there may be, are numbers of SQLite's. False:
- * it is more. Keys are not added up. */
+ * it is more. Keys are not added up. A server that is not to be trusted could otherwise make sum()
+ * of SQLite fail with an overflow. */
 static bool read_number(const char *field, bool is_key, uint64_t *number)
 {
 	*number = strtoull(field, NULL, 10);
@@ -266,8 +279,9 @@ struct asking {
 	struct fleet_answer *answer;
 };
 
-/* All of a question's statements at one server: its rows and losses count only if all are
- * answered. */
+/* All of a question's statements at one server: its rows and losses count only if all are answered.
+ * So half of a server's answer is in no figure. The texts are kept until the last has come: 64 MB
+ * each at most. */
 static int ask_server(void *arg, size_t server, struct err *err)
 {
 	const struct asking *k = arg;
@@ -309,6 +323,7 @@ int fleet_question_ask(const struct fleet_question *q, const struct fleet_server
 	asking.to = query;
 	r = fleet_answer_all(s, ask_server, &asking, a, err);
 	if (!r && a->rows) {
+		/* A limit of -1 is none, in SQLite. */
 		select = mem_printf("%s LIMIT %" PRId64, q->select, limit ? (int64_t)limit : -1);
 		r = query_run(query, select, sink, arg, err);
 		free(select);

@@ -44,7 +44,9 @@ extern char **environ;
 
 /* --- hosts ----------------------------------------------------- */
 
-/* A dash at the beginning would be an option of ssh's. */
+/* A dash at the beginning would be an option of ssh's. The name becomes a word of ssh's command
+ * and, with .brace behind it, that of a file here: no slash is in the list, so that no host can
+ * name a file of another folder. */
 static size_t host_length(const char *text)
 {
 	size_t n = 0;
@@ -54,6 +56,8 @@ static size_t host_length(const char *text)
 	return n;
 }
 
+/* Adds the n bytes at `at` of the text `all`, which the error shows with the column. A host that
+ * stood twice would write one trace file twice. */
 static int add_host(remote_names *names, const char *all, size_t at, size_t n, struct err *err)
 {
 	char *name;
@@ -72,6 +76,8 @@ static int add_host(remote_names *names, const char *all, size_t at, size_t n, s
 	return 0;
 }
 
+/* After each host text[at - 1] is the comma behind it, or the text's end, behind which nothing may
+ * be read. */
 static int read_list(remote_names *names, const char *text, struct err *err)
 {
 	size_t at = 0, n;
@@ -114,6 +120,7 @@ static int read_file(remote_names *names, const char *path, struct err *err)
 	return r || names->n ? r : err_set(err, EINVAL, "%s names no host", path);
 }
 
+/* No host has a slash (host_length()), so that a text with one can only be a path. */
 int remote_read_names(remote_names *names, const char *text, struct err *err)
 {
 	if (*text == '@')
@@ -130,7 +137,9 @@ void remote_free_names(remote_names *names)
 
 /* --- failures ----------------------------------------------------- */
 
-/* The last line that ssh, or the host, said. */
+/* The last line that ssh, or the host, said. Standard error ends with the reason if ssh could not
+ * connect. Its bytes are a stranger's: they are escaped where the error is shown. Returns -code,
+ * and r->why has the sentence. */
 static int fail(struct remote_host *r, int code, const char *what)
 {
 	char *text = mem_strndup(r->error_text.at ? r->error_text.at : "", r->error_text.n), *line;
@@ -150,7 +159,9 @@ static int fail(struct remote_host *r, int code, const char *what)
 /* How much has come or gone, and since when it is no more. */
 struct pace { uint64_t since, bytes; };
 
-/* Whether fewer than LEAST_BYTES came in the last `silence`. bytes: all so far. */
+/* Whether fewer than LEAST_BYTES came in the last `silence`. bytes: all so far. The first call
+ * begins the time. The time begins anew with each LEAST_BYTES: a file of any size may come, as long
+ * as it does not trickle. */
 static bool is_slow(const struct remote_host *r, struct pace *p, uint64_t bytes)
 {
 	const uint64_t now = monotonic_ns();
@@ -166,13 +177,15 @@ static bool is_interrupted(const struct remote_host *r)
 	return stop_asked(r->begun ? r->spec->given_up : r->spec->stop);
 }
 
+/* Returns -EINTR. The two texts tell a user whether there may be a trace on the host. */
 static int err_interrupted(struct remote_host *r)
 {
 	return err_set(&r->why, EINTR, "interrupted %s",
 		       r->begun ? "before its trace was here" : "before it began");
 }
 
-/* An answer's time counts from the question, whatever else is said meanwhile. 0, or -errno. */
+/* An answer's time counts from the question, whatever else is said meanwhile. 0, or -errno. So a
+ * host that keeps talking, but never answers, is left as a silent one is. */
 static int check_answer_time(struct remote_host *r)
 {
 	if (is_interrupted(r))
@@ -203,7 +216,12 @@ static int spawn_ssh(pid_t *pid, char *const *argv, const int ends[3])
 	return e;
 }
 
-/* The command's words, and brace's own; words: the caller's, which the result points into. */
+/* The command's words, and brace's own; words: the caller's, which the result points into. The
+ * user's words stand first, since ssh takes the first value that it meets of an option
+ * (ssh_config(5)). -T: a terminal would echo commands and change the bytes of a trace. BatchMode: a
+ * question for a password would wait for ever. ServerAliveInterval: ssh itself ends a connection
+ * whose host has gone. Ten words of the array are kept for these, the host, the command and the
+ * NULL. */
 static void ssh_words(char *words, const char *host, const char *command,
 		      const char *argv[SSH_WORDS])
 {
@@ -238,6 +256,8 @@ static int make_pipes(int pipes[3][2])
 	return e;
 }
 
+/* The login shell there may be any; `exec sh` puts one in its place that reads commands of POSIX
+ * from its standard input. Our ends stay open when ssh cannot be run: remote_end() closes them. */
 static int connect_host(struct remote_host *r)
 {
 	const char *argv[SSH_WORDS];
@@ -256,6 +276,8 @@ static int connect_host(struct remote_host *r)
 	r->in = pipes[0][1];
 	r->out = pipes[1][0];
 	r->errors = pipes[2][0];
+	/* A write that blocks would hold brace up for good where the host writes, too, and waits
+	 * for us to read: send_bytes() does both in turn. */
 	fcntl(r->in, F_SETFL, O_NONBLOCK);
 	free(words);
 	if (!e)
@@ -276,7 +298,8 @@ static bool take_bytes(int fd, struct remote_text *v)
 }
 
 /* Waits for anything that comes, or for room to write, at most LOOK_MS. 1: something came, or there
- * is room; 0: not yet; -EPIPE: the connection has ended. */
+ * is room; 0: not yet; -EPIPE: the connection has ended. The end of the errors alone is none of the
+ * connection's: poll() passes over their descriptor from then on, since it is negative. */
 static int wait_for_any(struct remote_host *r, bool writes)
 {
 	struct pollfd p[3] = { { r->out, POLLIN, 0 }, { r->errors, POLLIN, 0 },
@@ -299,7 +322,8 @@ static int wait_for_any(struct remote_host *r, bool writes)
 	return 1;
 }
 
-/* Writes all, and takes meanwhile what comes. */
+/* Writes all, and takes meanwhile what comes. Without the reading the host's output would fill its
+ * pipe, its shell would stop reading, and both sides would wait. 0, or -errno and r->why. */
 static int send_bytes(struct remote_host *r, const char *bytes, size_t n)
 {
 	int e = 0;
@@ -320,6 +344,8 @@ static int send_bytes(struct remote_host *r, const char *bytes, size_t n)
 	return e;
 }
 
+/* Frees the text. The time of the answer begins here, so that a host that reads nothing is timed,
+ * too. */
 static int send_text(struct remote_host *r, char *text)
 {
 	int e;
@@ -330,7 +356,8 @@ static int send_text(struct remote_host *r, char *text)
 	return e;
 }
 
-/* Takes n bytes off the front. */
+/* Takes n bytes off the front. The rest moves to the front: `text` has at most a line and a PIECE,
+ * so that this costs little. */
 static void drop(struct remote_host *r, size_t n)
 {
 	r->text.n -= n;
@@ -347,13 +374,15 @@ static char *answer_there(struct remote_host *r)
 
 	if (!end)
 		return NULL;
+	/* `end` is behind the nonce, which has no newline: at[16] is there. */
 	at += 16 + (at[16] == ' ');
 	answer = mem_strndup(at, (size_t)(end - at));
 	drop(r, (size_t)(end + 1 - r->text.at));
 	return answer;
 }
 
-/* A line that is too long to be kept is no answer. */
+/* A line that is too long to be kept is no answer. Without this bound a host that never writes a
+ * newline would fill brace's memory. */
 static int check_length(struct remote_host *r)
 {
 	return r->text.n > LINE_MOST + sizeof(r->nonce)
@@ -394,7 +423,8 @@ static int64_t real_ns(void)
 }
 
 /* The quickest of several comparisons is the best: the host's time lies between question and
- * answer. */
+ * answer. Half of the way there and back is the most by which the middle can be wrong. A comparison
+ * in which this clock was set back is not used. */
 static int compare_clocks(struct remote_host *r)
 {
 	r->error_ns = UINT64_MAX;
@@ -423,6 +453,12 @@ static int compare_clocks(struct remote_host *r)
 
 /* --- what is needed there ----------------------------------------------------- */
 
+/* Makes the folder for all files there, readable by its user alone, and has the shell remove it
+ * whenever it ends. EXIT runs when the shell ends by itself, at the end of its input: while a
+ * recording is there (the file `runs`), it ends all processes of the connection first, and its echo
+ * is the answer that wait_for_removal() waits for. HUP leads to EXIT, since a shell that a signal
+ * kills runs no trap. TERM is our own `kill 0`, which the shell must outlive to tell the status and
+ * to give the trace. An answer without a name says that it failed. */
 static int make_folder(struct remote_host *r)
 {
 	char *answer;
@@ -460,7 +496,8 @@ static int wait_for_copy(struct remote_host *r, pid_t pid, int fd)
 }
 
 /* By a connection of its own: the shell may take more of its input than its commands, and what it
- * took of a file would be commands. */
+ * took of a file would be commands. Its standard output and errors are nobody's, so that no pipe of
+ * them can fill. 0, or -errno and r->why. */
 static int copy_open(struct remote_host *r, int fd, const char *name)
 {
 	char *words = mem_strdup(r->spec->ssh), *command = mem_printf("cat >'%s/%s'", r->folder, name);
@@ -478,6 +515,7 @@ static int copy_open(struct remote_host *r, int fd, const char *name)
 	return e ? err_set(&r->why, e, "cannot run ssh: %s", strerror(e)) : wait_for_copy(r, pid, fd);
 }
 
+/* Copies a file of this machine into the folder there, under that name. 0, or -errno and r->why. */
 static int copy_file(struct remote_host *r, const char *path, const char *name)
 {
 	const int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -490,6 +528,9 @@ static int copy_file(struct remote_host *r, const char *path, const char *name)
 	return e;
 }
 
+/* The agent lies beside brace, where brace looks for it. `b` is the variable of the shell there by
+ * which recording() names the brace that it runs. A copy that does not begin (another libc, a
+ * folder without execution) is told here, and not by an empty trace later. */
 static int copy_brace(struct remote_host *r)
 {
 	char *answer;
@@ -510,7 +551,8 @@ static int copy_brace(struct remote_host *r)
 	return e ? -ENOEXEC : 0;
 }
 
-/* A brace of another version records what this one may not read. */
+/* A brace of another version records what this one may not read. Such a one is passed over, as if
+ * there were none. The copy must suit the machine: its kind is asked before megabytes are sent. */
 static int find_brace(struct remote_host *r)
 {
 	struct utsname here;
@@ -544,6 +586,8 @@ int remote_prepare(struct remote_host *r)
 
 	r->in = r->out = r->errors = -1;
 	snprintf(r->nonce, sizeof(r->nonce), "%016" PRIx64, key.at[0] ^ key.at[1]);
+	/* remote_end() closes what is there, whatever fails from here on. The nonce is new for each
+	 * connection: no program can print it before it has seen it. */
 	e = connect_host(r);
 	/* The number is sent in two parts, so that an echo of the command is no answer. */
 	if (!e)
@@ -559,7 +603,8 @@ int remote_prepare(struct remote_host *r)
 
 /* --- recording ----------------------------------------------------- */
 
-/* The word in quotes of sh, with a space before it. */
+/* The word in quotes of sh, with a space before it. Nothing but a quote has a meaning there, so
+ * that an argument comes as it was given. Frees `command`; the result is the caller's. */
 static char *add_word(char *command, const char *word)
 {
 	char *more = mem_printf("%s '", command), *longer;
@@ -576,7 +621,11 @@ static char *add_word(char *command, const char *word)
 }
 
 /* In the background, so that the shell hears of the end of the connection, and of ours. A signal
- * goes to all processes of the connection, as Ctrl-C does in a terminal; shells outlive it. */
+ * goes to all processes of the connection, as Ctrl-C does in a terminal; shells outlive it. The
+ * shell waits until its own clock shows `at`, in ns since 1970, so that all hosts begin at one
+ * moment however long their commands take to come. A subshell does not inherit traps that catch: it
+ * sets its own for TERM. The program has no standard input, which would be our commands. The file
+ * `runs` tells the shell's EXIT trap that there is something to end. */
 static char *recording(const struct remote_host *r, int64_t at)
 {
 	char *words = mem_strdup(""), *command;
@@ -591,7 +640,9 @@ static char *recording(const struct remote_host *r, int64_t at)
 	return command;
 }
 
-/* Hands on the whole lines of a buffer, up to `end`; returns how many bytes these are. */
+/* Hands on the whole lines of a buffer, up to `end`; returns how many bytes these are. `all` has
+ * the last line handed on without its newline. A line of LINE_MOST bytes does not wait for its end:
+ * memory for it has a bound. */
 static size_t tell_lines(struct remote_host *r, bool is_error, const char *text, size_t end,
 			 bool all)
 {
@@ -609,7 +660,9 @@ static size_t tell_lines(struct remote_host *r, bool is_error, const char *text,
 	return at;
 }
 
-/* Bytes at the end that may be the beginning of an answer, of which the rest comes later. */
+/* Bytes at the end that may be the beginning of an answer, of which the rest comes later. At most
+ * 15: with all 16 it would be an answer. They must stay even if a long line is told in parts, or
+ * the answer would never be seen. */
 static size_t begun_answer(const struct remote_host *r)
 {
 	size_t n = r->text.n < 15 ? r->text.n : 15;
@@ -619,7 +672,9 @@ static size_t begun_answer(const struct remote_host *r)
 	return n;
 }
 
-/* Hands on what the program printed. The line of the answer is kept. */
+/* Hands on what the program printed. The line of the answer is kept. Text that stands on one line
+ * with the answer, before it, ended without a newline: it is a line of its own. `all`: nothing
+ * comes any more. */
 static void tell(struct remote_host *r, bool all)
 {
 	const char *answer = r->text.n ? memmem(r->text.at, r->text.n, r->nonce, 16) : NULL;
@@ -634,7 +689,11 @@ static void tell(struct remote_host *r, bool all)
 	memmove(r->error_text.at, r->error_text.at + told, r->error_text.n);
 }
 
-/* The program's end. A user's interrupt ends the recording as Ctrl-C does one here, once. */
+/* The program's end. A user's interrupt ends the recording as Ctrl-C does one here, once. A program
+ * may run, and be silent, as long as it wants: only the end after the interrupt has a time. `kill
+ * 0` reaches all processes of the connection, brace record among them, which then ends its
+ * recording. A second one would cut short the writing of the trace. 0 and r->status, or -errno and
+ * r->why. */
 static int wait_for_end(struct remote_host *r)
 {
 	uint64_t ended = 0;
@@ -676,7 +735,8 @@ int remote_record(struct remote_host *r, uint64_t at_real_ns)
 
 /* --- the trace ----------------------------------------------------- */
 
-/* Writes bytes that have come already, at most n; how many, or -errno. */
+/* Writes bytes that have come already, at most n; how many, or -errno. Bytes of the trace may have
+ * come with the answer before, so that they are looked at before the connection is. */
 static int64_t write_some(struct remote_host *r, int fd, uint64_t n)
 {
 	const size_t now = r->text.n < n ? r->text.n : (size_t)n;
@@ -688,7 +748,8 @@ static int64_t write_some(struct remote_host *r, int fd, uint64_t n)
 	return (int64_t)now;
 }
 
-/* The next n bytes into the file. */
+/* The next n bytes into the file. A trace has no answer's line behind it: the size alone tells its
+ * end, and bytes that look like a nonce are bytes. 0, or -errno and r->why. */
 static int receive(struct remote_host *r, int fd, uint64_t n)
 {
 	struct pace pace = { 0 };
@@ -710,7 +771,8 @@ static int receive(struct remote_host *r, int fd, uint64_t n)
 	return 0;
 }
 
-/* The trace's bytes there. 0, or -errno and r->why. */
+/* The trace's bytes there. 0, or -errno and r->why. The bound is checked before a byte is sent, so
+ * that a host cannot fill the disk here. No file is no number. */
 static int ask_size(struct remote_host *r, uint64_t *size)
 {
 	char *answer, *end;
@@ -731,6 +793,8 @@ static int ask_size(struct remote_host *r, uint64_t *size)
 		       " are not taken (--trace-max)", *size, r->spec->trace_most);
 }
 
+/* The file gets its name when it is whole. A failure has r->why already: what new_file_end() says
+ * of the removal does not cover it. */
 int remote_fetch(struct remote_host *r, const char *path)
 {
 	struct whole_file file;
@@ -755,7 +819,9 @@ int remote_fetch(struct remote_host *r, const char *path)
 }
 
 /* The shell ends with its input, removes its folder, and says so. The connection's own end may not
- * come: what the program left in the background has its output. */
+ * come: what the program left in the background has its output. What has come and was not asked for
+ * is dropped, so that only the trap's echo is an answer. `begun` makes the second interrupt the one
+ * that ends this wait: the first may have been given long ago. */
 static void wait_for_removal(struct remote_host *r)
 {
 	char *answer;
@@ -770,7 +836,8 @@ static void wait_for_removal(struct remote_host *r)
 }
 
 /* Whoever is silent is left. A command in ssh's place (--ssh) may take no notice of SIGTERM, by
- * which ssh itself tidies up. */
+ * which ssh itself tidies up. waitpid() that fails has no child to wait for, and ends the looking,
+ * too. */
 static void end_ssh(pid_t pid)
 {
 	kill(pid, SIGTERM);
@@ -783,6 +850,8 @@ static void end_ssh(pid_t pid)
 	child_wait(pid);
 }
 
+/* A host that failed is not waited for: its shell meets the end of its input, or HUP, and removes
+ * its files without us. r->why keeps the recording's reason, whatever becomes of the removal. */
 void remote_end(struct remote_host *r)
 {
 	int *const fds[] = { &r->in, &r->out, &r->errors };

@@ -18,6 +18,8 @@
 #define BACK_OFF_MOST_NS UINT64_C(10000000000)
 #define BATCHES_MOST (1u << 20) /* of a run and table, that a server may name: 262 billion rows */
 
+/* Rows of the other tables, functions and runs, may come twice: their engine, ReplacingMergeTree,
+ * keeps one. */
 static bool has_batches(const struct fleet_table *t)
 {
 	return t == &fleet_tables[FLEET_MINUTES] || t == &fleet_tables[FLEET_CALLS] ||
@@ -26,7 +28,9 @@ static bool has_batches(const struct fleet_table *t)
 
 /* --- what is there ----------------------------------------------------- */
 
-/* Lines of "batch TAB rows", into present. False: there are more than a run has. */
+/* Lines of "batch TAB rows", into present. False: there are more than a run has. Keys are batches +
+ * 1, since the map does not keep a key of 0. The bound is for a server that is not to be trusted:
+ * it could fill the memory. */
 static bool take_counts(struct number_map *present, const char *line)
 {
 	while (*line && present->n < BATCHES_MOST) {
@@ -40,6 +44,8 @@ static bool take_counts(struct number_map *present, const char *line)
 	return !*line;
 }
 
+/* Begins the table's map anew. The caller's thread calls it before the sender's thread is there,
+ * only that one afterwards: `present` needs no lock. */
 static int ask_present(struct fleet_sender *s, enum fleet_table_number table, struct err *err)
 {
 	char *answer, *sql = mem_printf("SELECT batch, count() FROM %s.%s WHERE run = %" PRIu64
@@ -58,7 +64,8 @@ static int ask_present(struct fleet_sender *s, enum fleet_table_number table, st
 	return r;
 }
 
-/* Whether an insertion of that name runs: 1 or 0, or -errno and *err. */
+/* Whether an insertion of that name runs: 1 or 0, or -errno and *err. The name is made of numbers
+ * and a table's name (send_batch()), so that it needs no quoting. */
 static int ask_running(struct fleet_sender *s, const char *name, struct err *err)
 {
 	char *answer, *sql = mem_printf("SELECT count() FROM system.processes WHERE query_id = '%s' "
@@ -78,7 +85,8 @@ static int ask_running(struct fleet_sender *s, const char *name, struct err *err
 struct server_patience { uint64_t since, pause; };
 
 /* Sleeps before the next try. 0; -EINTR; -ETIMEDOUT: the server was away for too long, and *err,
- * which says why the last try failed, says so. */
+ * which says why the last try failed, says so. Pauses double, from 0.2 s to 10 s. The time counts
+ * from the first failure of this batch, since each has a patience of its own. */
 static int wait_for_server(struct fleet_sender *s, struct server_patience *p, struct err *err)
 {
 	const uint64_t now = monotonic_ns();
@@ -129,7 +137,8 @@ static int compare(const struct fleet_sender *s, enum fleet_table_number table, 
 }
 
 /* After an answer was lost: 1: the batch is there; 0: it is not, and will not come; or -errno. The
- * order matters: an insertion that ends between the two questions is seen by the second. */
+ * order matters: an insertion that ends between the two questions is seen by the second. In the
+ * other order it could be sent twice. */
 static int settle(struct fleet_sender *s, enum fleet_table_number table, uint32_t batch,
 		  const struct fleet_block *b, const char *name, struct server_patience *p,
 		  struct err *err)
@@ -150,6 +159,8 @@ static int settle(struct fleet_sender *s, enum fleet_table_number table, uint32_
 	}
 }
 
+/* Returns 0 when the batch is there, by whichever try. All tries have one name, by which settle()
+ * asks whether one still runs. */
 static int send_batch(struct fleet_sender *s, enum fleet_table_number table, uint32_t batch,
 		      const struct fleet_block *b, struct err *err)
 {
@@ -167,7 +178,8 @@ static int send_batch(struct fleet_sender *s, enum fleet_table_number table, uin
 	return r > 0 ? 0 : r;
 }
 
-/* A table whose engine keeps one of equal rows needs no questions. */
+/* A table whose engine keeps one of equal rows needs no questions. A second insertion of them does
+ * no harm. */
 static int send_rows(struct fleet_sender *s, const struct fleet_block *b, struct err *err)
 {
 	char *name = mem_printf("brace-%016" PRIx64 "-%s", s->run, b->table->name);
@@ -183,7 +195,9 @@ static int send_rows(struct fleet_sender *s, const struct fleet_block *b, struct
 	return w ? w : r;
 }
 
-/* `sent` and its like are read by the caller when the thread has ended. */
+/* `sent` and its like are read by the caller when the thread has ended. A batch that is there is
+ * passed over: this is how a push that was cut short goes on. `verify` counts what is missing and
+ * sends nothing. */
 static int give_batch(struct fleet_sender *s, const struct fleet_block *b, struct err *err)
 {
 	const enum fleet_table_number table = (enum fleet_table_number)(b->table - fleet_tables);
@@ -211,7 +225,10 @@ static int give(struct fleet_sender *s, const struct fleet_block *b, struct err 
 
 /* --- the thread ----------------------------------------------------- */
 
-/* Behind a failure nothing is sent: the run's row, which stands for all, is the last. */
+/* Behind a failure nothing is sent: the run's row, which stands for all, is the last. While `full`
+ * is set the block is this thread's, so that it is sent without the lock. One condition serves both
+ * threads, since they never wait at once: this one waits for `full`, the caller for its end. The
+ * caller learns of a failure when it gives the next block, or at the end. */
 static void *send_blocks(void *arg)
 {
 	struct fleet_sender *s = arg;
@@ -253,6 +270,9 @@ static int wait_for_thread(struct fleet_sender *s, struct err *err)
 	return s->failed;
 }
 
+/* Swaps the blocks: the caller fills the memory of the block that was sent last, so that two of
+ * each size do for a whole push. Numbers are given here, in the caller's order, so that the same
+ * trace makes the same batches each time. */
 int fleet_send(struct fleet_sender *s, struct fleet_block *b, struct err *err)
 {
 	struct fleet_block emptied;
@@ -277,6 +297,8 @@ int fleet_send(struct fleet_sender *s, struct fleet_block *b, struct err *err)
 	return r;
 }
 
+/* FLEET_TRACES is asked only if needed: a database that an older brace made may not have the
+ * table. */
 int fleet_sender_begin(struct fleet_sender *s, struct err *err)
 {
 	struct server_patience p = { 0 };
@@ -295,6 +317,8 @@ int fleet_sender_begin(struct fleet_sender *s, struct err *err)
 	return r ? err_set(err, r, "cannot start a thread: %s", strerror(r)) : 0;
 }
 
+/* A block that is still full is sent first: send_blocks() looks at `full` before it looks at
+ * `end`. */
 static void end_thread(struct fleet_sender *s)
 {
 	pthread_mutex_lock(&s->lock);

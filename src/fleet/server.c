@@ -28,6 +28,7 @@
 
 /* --- addresses ----------------------------------------------------- */
 
+/* ClickHouse's own ports for HTTP and HTTPS, where an address names none. */
 static const struct { const char *scheme; const char *port; } schemes[] = {
 	{ "http://", "8123" }, { "https://", "8443" },
 };
@@ -41,7 +42,8 @@ static int scheme_of(const char *text)
 	return -1;
 }
 
-/* A name that needs no quotes in SQL. */
+/* A name that needs no quotes in SQL. It goes into statements as it is, so that nothing else may be
+ * in it. */
 static bool is_database(const char *name, size_t n)
 {
 	if (!n || n > 63 || isdigit((unsigned char)*name))
@@ -52,7 +54,9 @@ static bool is_database(const char *name, size_t n)
 	return true;
 }
 
-/* The length of HOST or HOST:PORT, whose text ends at n; 0: it is none. *port: it has one. */
+/* The length of HOST or HOST:PORT, whose text ends at n; 0: it is none. *port: it has one. Colons
+ * in brackets are those of an IPv6 address; the first one behind them begins the port. A colon
+ * without digits behind it is an error of the user's, not the default port. */
 static size_t host_length(const char *host, size_t n, bool *port)
 {
 	const size_t bracket = *host == '[' ? strcspn(host, "]/") : 0;
@@ -73,7 +77,8 @@ static size_t host_length(const char *host, size_t n, bool *port)
 	return host[at - 1] == ':' ? 0 : at;
 }
 
-/* One address of the list, of n bytes at `at` of the whole text. */
+/* One address of the list, of n bytes at `at` of the whole text. *scheme: the row of the address
+ * before, or -1, and this one's afterwards. The first address names it at least. */
 static int read_address(struct fleet_servers *s, const char *text, size_t at, size_t n,
 			int *scheme, struct err *err)
 {
@@ -145,7 +150,8 @@ static void give_login(struct fleet_servers *s, const char *user, const char *ke
 	}
 }
 
-/* The first line, at most; 0, or -errno and *err. */
+/* The first line, at most; 0, or -errno and *err. Checks the open file, not its name, which may
+ * stand for another file by now. A line that fills all the room may have been cut. */
 static int read_login(int fd, const char *path, char line[LOGIN_MOST], struct err *err)
 {
 	struct stat st;
@@ -176,6 +182,7 @@ int fleet_servers_login(struct fleet_servers *s, const char *path, struct err *e
 		give_login(s, getenv("BRACE_CLICKHOUSE_USER"), getenv("BRACE_CLICKHOUSE_KEY"));
 		return 0;
 	}
+	/* Opening a FIFO would wait for a writer; read_login() refuses it. */
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return err_set(err, errno, "cannot open %s: %s", path, strerror(errno));
@@ -193,7 +200,10 @@ int fleet_servers_login(struct fleet_servers *s, const char *path, struct err *e
 
 /* --- requests ----------------------------------------------------- */
 
-/* Causes of refusals, by the numbers of ClickHouse's errors. %s: the database. */
+/* Causes of refusals, by the numbers of ClickHouse's errors. %s: the database. They are in
+ * ErrorCodes.cpp of its source, and do not change between versions. `means` is a format with at
+ * most one %s. EAGAIN has the request sent again (fleet_may_pass()): no row may have it that a
+ * repetition does not help. */
 static const struct refusal {
 	int number, code;
 	const char *means;
@@ -226,7 +236,8 @@ bool fleet_may_pass(int r)
 	return r == -EAGAIN || r == -ECONNREFUSED;
 }
 
-/* The row of a refusal; NULL: it has none. */
+/* The row of a refusal; NULL: it has none. The body tells the number in every version ("Code: 60,
+ * e.displayText() = ..." or "Code: 60. DB::Exception: ..."), the status of HTTP tells less. */
 static const struct refusal *find_refusal(const char *text)
 {
 	const char *number = strstr(text, CODE);
@@ -247,6 +258,8 @@ static int refuse_unknown(struct err *err, const char *url, int status, const ch
 		       line < SAID_MOST ? line : SAID_MOST, text);
 }
 
+/* A reading that was cut off has no status either, so that too_long is asked first. ECONNREFUSED is
+ * said only if the server cannot have the body; after EAGAIN it may have it. */
 static int refuse(struct err *err, const struct fleet_servers *s, const char *url,
 		  const struct http_answer *a)
 {
@@ -277,7 +290,7 @@ static const char *words_of(const char *text, size_t *n)
 }
 
 /* Where the server stumbled over the statement, at most its end, behind which the format stands;
- * SIZE_MAX: it does not say. */
+ * SIZE_MAX: it does not say. ClickHouse counts from 1. */
 static size_t stumbled_at(const char *words, const char *sql)
 {
 	const char *said = strstr(words, STUMBLED);
@@ -301,7 +314,8 @@ static int refuse_statement(struct err *err, const char *url, const char *sql, c
 }
 
 /* The error that came after the answer had begun, a line of its own; NULL: none did. Names of
- * functions and texts of rows may have the same words (ClickHouse's own do). */
+ * functions and texts of rows may have the same words (ClickHouse's own do). ClickHouse sends the
+ * status 200 before it has computed all rows: an error behind it can only stand in the body. */
 static const char *late_error(const char *text)
 {
 	for (const char *line = text; line; line = strchr(line, '\n')) {
@@ -312,6 +326,7 @@ static const char *late_error(const char *text)
 	return NULL;
 }
 
+/* A request with a body. *answer is set on success alone, if the caller wants it. */
 static int request(const struct fleet_servers *s, size_t server, const char *path,
 		   const void *body, size_t n, char **answer, struct err *err)
 {
@@ -356,7 +371,8 @@ int fleet_ask_bytes(const struct fleet_servers *s, size_t server, const char *sq
 	return r;
 }
 
-/* 0, or -errno and *err. */
+/* 0, or -errno and *err. The text is the user's own: a refusal that concerns it has the place at
+ * which the server stumbled. */
 static int judge_reading(const struct fleet_servers *s, const struct http_server *h,
 			 const struct http_answer *a, const char *sql, struct err *err)
 {
@@ -397,6 +413,9 @@ int fleet_ask_to_read(const struct fleet_servers *s, size_t server, const char *
 	return r;
 }
 
+/* The statement is in the URL, since the body is the rows. The server refuses a second query_id
+ * while the first one runs (216, QUERY_WITH_SAME_ID_IS_ALREADY_RUNNING): an insertion that is sent
+ * again cannot overtake the one whose answer was lost. */
 int fleet_insert(const struct fleet_servers *s, size_t server, const struct fleet_block *b,
 		 const char *name, struct err *err)
 {
@@ -421,6 +440,7 @@ int fleet_insert(const struct fleet_servers *s, size_t server, const struct flee
 /* A statement that is written into `out`. */
 struct statement_text { struct out out; struct out_text text; };
 
+/* `m` must not move until end_making(): its `out` writes into its `text`. */
 static struct out *begin_making(struct statement_text *m)
 {
 	m->text = (struct out_text){ 0 };
@@ -438,6 +458,8 @@ static int end_making(const struct fleet_servers *s, size_t server, struct state
 	return r;
 }
 
+/* In this order, for views name tables. Each statement passes over what is there, so that a
+ * database of an older brace gets what it lacks. */
 static int create_at(const struct fleet_servers *s, size_t server, struct err *err)
 {
 	struct statement_text m;

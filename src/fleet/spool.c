@@ -34,6 +34,8 @@
 
 /* --- notes ----------------------------------------------------- */
 
+/* The form: the heading, `to SERVERS`, then `calls`, `no-command` and `label KEY=VALUE`, a line
+ * each. A later form needs another heading, since a reader refuses lines that it does not know. */
 char *spool_note_write(const struct spool_note *n)
 {
 	struct out_text text = { 0 };
@@ -59,7 +61,8 @@ static void add_label(struct spool_note *n, const char *label, size_t length)
 	n->labels = all;
 }
 
-/* False: it is no line of a note. */
+/* False: it is no line of a note. A second `to` makes the note a damaged one: nothing is to guess
+ * which servers get the trace. */
 static bool read_line(struct spool_note *n, const char *line, size_t length)
 {
 	static const char to[] = "to ", label[] = "label ";
@@ -77,6 +80,8 @@ static bool read_line(struct spool_note *n, const char *line, size_t length)
 	return true;
 }
 
+/* A last line without its newline is the sign of a note that was cut: half of an address must not
+ * become the address. */
 int spool_note_read(struct spool_note *n, const char *text, struct err *err)
 {
 	const char *line = text;
@@ -108,7 +113,8 @@ char *spool_usual(void)
 	return home && *home == '/' ? mem_printf("%s/.local/state/brace/spool", home) : NULL;
 }
 
-/* Makes the folder and those above it, where they are missing. */
+/* Makes the folder and those above it, where they are missing. Failures are not looked at: most
+ * folders are there already, and spool_open() tells what is missing in the end. */
 static void make_folders(const char *path)
 {
 	char *part = mem_strdup(path);
@@ -122,6 +128,8 @@ static void make_folders(const char *path)
 	free(part);
 }
 
+/* The open folder is judged, not its name, and all that is done in it goes by its descriptor:
+ * nobody can put another folder in its place in between. */
 int spool_open(const char *path, struct err *err)
 {
 	struct stat st;
@@ -157,9 +165,10 @@ static bool ends_with(const char *text, const char *end)
 	return n > k && !strcmp(text + n - k, end);
 }
 
-/* Waits for the folder's lock, `naps` times at most: its holders need it for milliseconds. The
- * lock is another opening's, as open_list()'s: flock() belongs to these. A descriptor, whose
- * closing ends the lock, or -errno. */
+/* Waits for the folder's lock, `naps` times at most: its holders need it for milliseconds. The lock
+ * is another opening's, as open_list()'s: flock() belongs to these. A descriptor, whose closing
+ * ends the lock, or -errno. A lock that is waited for without an end would let a process that
+ * stands still under a debugger hold up each recording. naps 0: one try. */
 static int lock_folder(int spool, unsigned naps)
 {
 	const int fd = openat(spool, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -192,7 +201,8 @@ static bool is_ours(const char *name, const char *ending)
 	return n && !strcmp(rest + pid + 2 + n, ending);
 }
 
-/* A copy whose maker has ended, or was killed, has no lock. */
+/* A copy whose maker has ended, or was killed, has no lock. begin_copy() makes and locks a copy
+ * while it has the folder's lock, and so has the caller here: no copy is met between the two. */
 static void remove_copy(int spool, const char *part)
 {
 	const int fd = openat(spool, part, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -204,7 +214,7 @@ static void remove_copy(int spool, const char *part)
 }
 
 /* Under the folder's lock a note has its trace, or its copy, unless its process ended between the
- * two. */
+ * two. Any error but ENOENT leaves the note: a trace that could not be looked at may be there. */
 static void remove_note(int spool, const char *note)
 {
 	static const char *const endings[] = { TRACE, PART };
@@ -235,12 +245,14 @@ static DIR *open_list(int spool, struct err *err)
 	return NULL;
 }
 
+/* By name, which is by age (new_name()). */
 static int by_text(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Whoever holds the lock removes what processes that ended have left: not now, then later. */
+/* Whoever holds the lock removes what processes that ended have left: not now, then later. The list
+ * is at its beginning afterwards. */
 static void remove_abandoned(int spool, DIR *d)
 {
 	const int lock = lock_folder(spool, 0);
@@ -281,7 +293,9 @@ void spool_names_free(spool_names *names)
 	vec_free(names);
 }
 
-/* Bytes of the traces that are there, and of those that are being copied. */
+/* Bytes of the traces that are there, and of those that are being copied. Called with the folder's
+ * lock, so that two processes cannot both find room for the last file. A copy has its full size
+ * from its beginning on (begin_copy()). */
 static int sum_sizes(int spool, uint64_t *sum, struct err *err)
 {
 	DIR *d = open_list(spool, err);
@@ -307,7 +321,9 @@ static char *named(const char *name, const char *ending)
 	return mem_printf("%s%s", name, ending);
 }
 
-/* Names sort by the time at which they were made. */
+/* Names sort by the time at which they were made. Hexadecimal seconds in 12 digits and nanoseconds
+ * in 8, then the process and a number in it: two threads, or two processes, at one moment have two
+ * names. is_ours() knows this form. free() it. */
 static char *new_name(void)
 {
 	static _Atomic unsigned made;
@@ -326,7 +342,8 @@ static int err_spool(struct err *err, const char *file, int e)
 	return err_set(err, e, "cannot put %s into the spool: %s", file, strerror(e));
 }
 
-/* 0, or an errno. */
+/* 0, or an errno. O_EXCL: it never follows a link that stands there. Nothing is synced: a recording
+ * must not wait for a disk (docs/fleet.md says what a power cut may take). */
 static int write_note(int spool, const char *name, const struct spool_note *n)
 {
 	char *path = named(name, NOTE), *text = spool_note_write(n);
@@ -356,7 +373,9 @@ static int copy_bytes(int from, int to, uint64_t size)
 	return n > 0 || !size ? 0 : ESTALE;
 }
 
-/* Begins a copy, which takes its room in the sum at once and is locked. A descriptor, or -errno. */
+/* Begins a copy, which takes its room in the sum at once and is locked. A descriptor, or -errno.
+ * ftruncate() makes the sum right for others before a byte is copied. The lock is kept until the
+ * copy has its name, so that remove_copy() of another process passes it over. */
 static int begin_copy(int spool, const char *part, uint64_t size)
 {
 	const int fd = openat(spool, part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -378,7 +397,8 @@ struct addition {
 	uint64_t size;
 };
 
-/* The very file that is open, whatever its name is by now. 0, or an errno. */
+/* The very file that is open, whatever its name is by now. 0, or an errno. Of link(2)'s two ways
+ * the one that needs no privilege: AT_EMPTY_PATH wants CAP_DAC_READ_SEARCH. It needs /proc. */
 static int link_open(const struct addition *a, const char *to)
 {
 	char from[32];
@@ -387,7 +407,9 @@ static int link_open(const struct addition *a, const char *to)
 	return linkat(AT_FDCWD, from, a->spool, to, AT_SYMLINK_FOLLOW) ? errno : 0;
 }
 
-/* Gives the file its name in the spool, or begins its copy. 0, or an errno. */
+/* Gives the file its name in the spool, or begins its copy. 0, or an errno. EPERM: the file system
+ * has no links, or the kernel's protected_hardlinks forbids this one. EMLINK: the file has as many
+ * names as it may have. */
 static int place(struct addition *a, bool copies)
 {
 	char *to = named(a->name, TRACE), *part = named(a->name, PART);
@@ -402,6 +424,8 @@ static int place(struct addition *a, bool copies)
 	return e;
 }
 
+/* Without the folder's lock, which others need meanwhile: the copy's own lock and its size stand
+ * for it. 0, or an errno; the copy is closed. */
 static int fill_copy(const struct addition *a)
 {
 	char *to = named(a->name, TRACE), *part = named(a->name, PART);
@@ -417,7 +441,9 @@ static int fill_copy(const struct addition *a)
 	return e;
 }
 
-/* Called with the folder's lock. */
+/* Called with the folder's lock. The note comes first, so that a process that ends in between
+ * leaves a note alone, which remove_note() removes. `sum > most` is asked apart: the user may have
+ * lowered --spool-max. */
 static int add_locked(struct addition *a, const struct spool_note *n, uint64_t most, bool copies,
 		      struct err *err)
 {
@@ -442,6 +468,7 @@ static int add_locked(struct addition *a, const struct spool_note *n, uint64_t m
 	return err_spool(err, a->file, e);
 }
 
+/* The lock is given back before bytes are copied. 0, or -errno and *err. */
 static int add_open(struct addition *a, const struct spool_note *n, uint64_t most, bool copies,
 		    struct err *err)
 {
@@ -474,6 +501,7 @@ int spool_add(int spool, const char *file, const struct spool_note *n, uint64_t 
 	struct addition a = { .spool = spool, .copy = -1, .file = file };
 	int r;
 
+	/* A FIFO of that name would wait for a writer; add_open() refuses it. */
 	a.from = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (a.from < 0)
 		return err_spool(err, file, errno);
@@ -501,7 +529,8 @@ bool spool_has(int spool, const char *name, uint64_t *bytes)
 	return has;
 }
 
-/* The file's text; NULL and errno. */
+/* The file's text; NULL and errno. A note that is longer than SPOOL_NOTE_MOST is cut, and so
+ * refused by spool_note_read(). */
 static char *read_text(int spool, const char *path)
 {
 	const int fd = openat(spool, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -526,7 +555,9 @@ static char *read_text(int spool, const char *path)
 	return NULL;
 }
 
-/* The end of another process's use is waited for, in naps: a signal may end the wait. */
+/* The end of another process's use is waited for, in naps: a signal may end the wait. 0, -EINTR if
+ * brace is to end, or another -errno. The lock belongs to this opening, and ends when it is closed,
+ * or with the process. */
 static int lock_entry(int fd, const struct stop *stop)
 {
 	while (flock(fd, LOCK_EX | LOCK_NB)) {
@@ -539,7 +570,9 @@ static int lock_entry(int fd, const struct stop *stop)
 	return 0;
 }
 
-/* Whether the name is still that of the open file. */
+/* Whether the name is still that of the open file. While this process waited for the lock, its
+ * holder may have pushed and removed the file: the lock is then one of a file that nobody finds any
+ * more. */
 static bool is_still(int spool, const char *trace, int fd)
 {
 	struct stat a, b;
@@ -548,6 +581,7 @@ static bool is_still(int spool, const char *trace, int fd)
 	       a.st_ino == b.st_ino && a.st_dev == b.st_dev;
 }
 
+/* 0, or -errno and *err. The note stays the entry's, whatever comes: spool_leave() frees it. */
 static int take_note(int spool, const char *name, struct spool_note *n, struct err *err)
 {
 	char *path = named(name, NOTE), *text = read_text(spool, path);

@@ -29,7 +29,8 @@ static bool begins(const char *text, const char *with)
 	return !strncmp(text, with, strlen(with));
 }
 
-/* Intervals begin as whole numbers do, but have no digits. */
+/* Intervals begin as whole numbers do, but have no digits. LowCardinality stands outside of
+ * Nullable. An array's type begins with its own word, so that it is text. */
 static struct column_type column_of(const char *type)
 {
 	struct column_type c = { COLUMN_TEXT, false };
@@ -45,7 +46,9 @@ static struct column_type column_of(const char *type)
 	return c;
 }
 
-/* A number of more bits than 64, and what is no number, stay the text that they are. */
+/* A number of more bits than 64, and what is no number, stay the text that they are. NaN and
+ * infinity of ClickHouse (nan, inf) are what strtod() reads, and an overflow of a real is its
+ * infinity. */
 static void read_number(const struct column_type *c, const char *field, struct query_cell *cell)
 {
 	char *end;
@@ -63,6 +66,8 @@ static void read_number(const struct column_type *c, const char *field, struct q
 		*cell = (struct query_cell){ .text = field };
 }
 
+/* NULL is told before the escapes are undone: a text of the two characters comes as \\N. The cell
+ * points into the field. */
 static struct query_cell read_cell(const struct column_type *c, char *field)
 {
 	struct query_cell cell = { 0 };
@@ -86,7 +91,8 @@ static int bad_columns(struct err *err)
 	return err_set(err, EPROTO, "its answer has rows of other columns than its heading");
 }
 
-/* The first answer's heading makes the table. Leaves names as they are. */
+/* The first answer's heading makes the table. Leaves names as they are. They are kept as the server
+ * wrote them, and compared with other servers' as bytes. */
 static int open_rows(struct fleet_rows *rows, const char *names, struct err *err)
 {
 	char *copy = mem_strdup(names), *at = copy;
@@ -125,6 +131,8 @@ static int take_row(struct fleet_rows *rows, const struct column_type *columns, 
 	return 0;
 }
 
+/* Each server's types are read anew, since servers of two versions may have two for one column.
+ * Names have no tab of their own: they are escaped. 0, or -errno and *err. */
 static int take_rows(struct fleet_rows *rows, char *types, char *text, struct err *err)
 {
 	VEC(struct column_type) columns = { 0 };

@@ -88,6 +88,8 @@ const struct fleet_view fleet_views[] = {
 	{ NULL, NULL },
 };
 
+/* ClickHouse keeps the text of a view: the database's name is put in at each place, since a view is
+ * read from any database. */
 void fleet_view_create(const struct fleet_view *v, const char *database, struct out *o)
 {
 	out_printf(o, "CREATE VIEW IF NOT EXISTS %s.%s AS ", database, v->name);
@@ -113,6 +115,7 @@ static void put_bytes(struct fleet_block *b, const void *bytes, size_t n)
 	b->columns[b->next].data.n = at + n;
 }
 
+/* The next value is of the next column; behind the last one the row is whole. */
 static void value_is_put(struct fleet_block *b)
 {
 	if (++b->next < fleet_table_columns(b->table))
@@ -121,7 +124,8 @@ static void value_is_put(struct fleet_block *b)
 	b->rows++;
 }
 
-/* Eight bytes are stored whatever the width is: the next value covers those that are too many. */
+/* Eight bytes are stored whatever the width is: the next value covers those that are too many.
+ * Little-endian, as this machine and the format are. */
 static inline void put_number(struct fleet_block *b, unsigned column, uint64_t value)
 {
 	const struct fleet_column *c = &b->table->columns[column];
@@ -149,7 +153,9 @@ void fleet_put_numbers(struct fleet_block *b, const uint64_t *values, unsigned n
 	value_is_put(b);
 }
 
-/* A length: seven bits a byte, the low ones first. Returns the number of bytes, at most 10. */
+/* A length: seven bits a byte, the low ones first. Returns the number of bytes, at most 10. It is
+ * LEB128 without a sign, as the format Native has it for all lengths and numbers of columns and
+ * rows. */
 static size_t length_bytes(uint64_t n, char *to)
 {
 	size_t i = 0;
@@ -174,7 +180,8 @@ void fleet_put_text(struct fleet_block *b, const char *text)
 	fleet_put_bytes(b, text, strlen(text));
 }
 
-/* An array's elements, each of `width` bytes. */
+/* An array's elements, each of `width` bytes. The format has, of an array's column, first the ends
+ * of all rows (elements up to each), then all elements: `ends` and `data` are kept apart for it. */
 static void put_array(struct fleet_block *b, const void *values, size_t n, size_t width)
 {
 	const size_t before = b->columns[b->next].ends.n;
@@ -210,7 +217,8 @@ static void write_text(struct out *o, const char *text)
 	out_str(o, text);
 }
 
-/* The value of each row, from a chunk of them. */
+/* The value of each row, from a chunk of them. A column of one value costs no memory while the
+ * block is filled: three columns of a call's ten are such. */
 static void write_same(struct out *o, uint64_t value, unsigned width, size_t rows)
 {
 	char chunk[SAME_CHUNK * sizeof(value)];
@@ -223,6 +231,8 @@ static void write_same(struct out *o, uint64_t value, unsigned width, size_t row
 	}
 }
 
+/* Format Native: the numbers of columns and of rows, then for each column its name, its type and
+ * the values of all rows. The server takes them as its own columns, without parsing a row. */
 void fleet_block_write(const struct fleet_block *b, struct out *o)
 {
 	const unsigned n = fleet_table_columns(b->table);
@@ -243,6 +253,7 @@ void fleet_block_write(const struct fleet_block *b, struct out *o)
 	}
 }
 
+/* The memory stays, for the next batch is about as large. */
 void fleet_block_clear(struct fleet_block *b)
 {
 	for (unsigned i = 0; i < FLEET_COLUMNS_MAX; i++)

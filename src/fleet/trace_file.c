@@ -17,7 +17,8 @@
 /* As few requests as a server likes, and far less than HTTP_ANSWER_MOST. */
 #define PART_BYTES (UINT64_C(4) << 20)
 
-/* Tells a part that was damaged on its way from the one that was sent; no secret. */
+/* Tells a part that was damaged on its way from the one that was sent; no secret. The length is the
+ * hash's beginning, so that a part that was cut has another one. */
 static uint64_t part_hash(const char *bytes, size_t n)
 {
 	static const struct hash_key public_key = { { 0, 0 } };
@@ -36,6 +37,8 @@ struct sending {
 	struct err *err;
 };
 
+/* Each row says how many parts there are to be, so that one that is there alone tells that others
+ * are missing (look_at()). */
 static int send_part(struct sending *g)
 {
 	struct fleet_block *b = &g->block;
@@ -51,6 +54,8 @@ static int send_part(struct sending *g)
 	return fleet_send(g->sender, b, g->err);
 }
 
+/* Pieces of any size become parts of PART_BYTES, of which only the last is shorter: the same file
+ * makes the same parts, by which a push that was cut short goes on. */
 static int take_bytes(void *arg, const char *bytes, size_t n)
 {
 	struct sending *g = arg;
@@ -97,7 +102,9 @@ struct looking {
 	uint64_t parts, there;     /* and how much of it */
 };
 
-/* A line of two numbers for the table's rows of the run; of no row, of zeros. */
+/* A line of two numbers for the table's rows of the run; of no row, of zeros. All servers are
+ * asked: the run may have been pushed when the list of servers was another. The one that has most
+ * parts is taken. uniqExact, since two pushes at one moment may both have sent a part. */
 static int look_at(void *arg, size_t server, struct err *err)
 {
 	struct looking *l = arg;
@@ -122,7 +129,8 @@ static int look_at(void *arg, size_t server, struct err *err)
 	return 0;
 }
 
-/* A length: seven bits a byte, the low ones first. Returns its bytes; 0: it is not whole. */
+/* A length: seven bits a byte, the low ones first. Returns its bytes; 0: it is not whole. Nine
+ * bytes have 63 bits, more than any answer. */
 static size_t read_length(const char *bytes, size_t n, uint64_t *length)
 {
 	*length = 0;
@@ -134,6 +142,8 @@ static size_t read_length(const char *bytes, size_t n, uint64_t *length)
 	return 0;
 }
 
+/* A row of RowBinary: the hash, the length, the bytes. An answer that was cut short has fewer than
+ * its length says. */
 const char *fleet_trace_part(const char *answer, size_t n, size_t *size)
 {
 	uint64_t hash, length;
@@ -152,6 +162,7 @@ const char *fleet_trace_part(const char *answer, size_t n, size_t *size)
 	return answer;
 }
 
+/* LIMIT 1: of two equal rows one will do. Nothing is written before the hash is right. */
 static int fetch_part(const struct looking *l, uint64_t part, int fd, struct err *err)
 {
 	char *text, *sql = mem_printf("SELECT hash, bytes FROM %s.traces WHERE run = %" PRIu64
