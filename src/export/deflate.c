@@ -41,7 +41,8 @@ struct deflater {
 	atomic_size_t next;   /* block to be taken */
 };
 
-/* put is called on the caller's thread alone, in the order of the bytes. */
+/* put is called on the caller's thread alone, in the order of the bytes. `arg` outlives the result,
+ * which deflate_free() frees. */
 struct deflater *deflate_new(int (*put)(void *arg, const unsigned char *bytes, size_t n),
 			     void *arg)
 {
@@ -73,7 +74,8 @@ void deflate_free(struct deflater *d)
 
 /* --- one block --------------------------------------------------------------------------- */
 
-/* Tells zlib what stands before block i. A block that is not the batch's last is full. */
+/* Tells zlib what stands before block i. A block that is not the batch's last is full. A block's
+ * last WINDOW bytes stay in its memory until the batch is put. */
 static int set_window(z_stream *z, const struct deflater *d, size_t i)
 {
 	if (i)
@@ -81,8 +83,10 @@ static int set_window(z_stream *z, const struct deflater *d, size_t i)
 	return d->n_before ? deflateSetDictionary(z, d->before, (uInt)d->n_before) : Z_OK;
 }
 
-/* A worker's. packed 0: it failed, which put_batch() tells. The window of the block before is
- * set, so that blocks that are packed side by side lose nothing against one stream. */
+/* A worker's. packed 0: it failed, which put_batch() tells. The window of the block before is set,
+ * so that blocks that are packed side by side lose nothing against one stream. Z_SYNC_FLUSH ends a
+ * block of the stream at a whole byte, so that the pieces can stand behind each other (RFC 1951,
+ * section 3.2.4). Only the stream's last block has the mark of the end. */
 static void pack_block(struct deflater *d, size_t i)
 {
 	struct block *b = &d->blocks[i];
@@ -118,7 +122,8 @@ static void *run_worker(void *arg)
 
 /* --- a batch ----------------------------------------------------------------------------- */
 
-/* A thread that cannot be begun has its blocks done by the others. */
+/* A thread that cannot be begun has its blocks done by the others. The caller is a worker, too: n +
+ * 1 of them, no more than there are blocks or processors. */
 static void pack_blocks(struct deflater *d)
 {
 	pthread_t threads[BLOCKS - 1];
@@ -143,7 +148,10 @@ static void keep_window(struct deflater *d)
 	memcpy(d->before, last->in + last->n - d->n_before, d->n_before);
 }
 
-/* Compresses what is collected, and gives it out. */
+/* Compresses what is collected, and gives it out. The header is zlib's (RFC 1950): CMF 120 is
+ * deflate with a window of 32 KiB, FLG 156 the default level and the check of both. The Adler-32 is
+ * summed here, in order, since it is of the bytes before compression. 0, or -errno: put()'s, or
+ * *err. */
 static int put_batch(struct deflater *d, struct err *err)
 {
 	static const unsigned char header[] = { 120, 156 }; /* deflate, 32 KiB, default level */
@@ -203,7 +211,8 @@ int deflate_add(struct deflater *d, const char *bytes, size_t n, struct err *err
 	return 0;
 }
 
-/* A stream ends with a block, which may be empty. */
+/* A stream ends with a block, which may be empty. The Adler-32 stands behind it, its highest byte
+ * first (RFC 1950). */
 int deflate_finish(struct deflater *d, struct err *err)
 {
 	unsigned char end[4];

@@ -68,7 +68,9 @@ static struct profile_lane *lane_of(struct firefox *p, uint32_t lane)
 	return &p->lanes.at[lane];
 }
 
-/* NO_STACK: there are too many. A lane's outermost stacks hang at a number that no stack has. */
+/* NO_STACK: there are too many. A lane's outermost stacks hang at a number that no stack has. Such
+ * a number is above CALL_TREE_MOST for any number of lanes that fits in memory. A lane has stacks
+ * of its own, since the profile's tables are a thread's. */
 static uint32_t child_of(struct firefox *p, uint32_t lane, uint32_t parent, uint32_t function)
 {
 	uint32_t above = parent == NO_STACK ? UINT32_MAX - 1 - lane : parent;
@@ -88,7 +90,8 @@ static uint32_t child_of(struct firefox *p, uint32_t lane, uint32_t parent, uint
 }
 
 /* A change of the open stack; its length follows from the next one. A sample has no duration in the
- * format: that is the time until the next one, so each change of the stack is a sample. */
+ * format: that is the time until the next one, so each change of the stack is a sample. Stacks are
+ * kept by their local numbers: the profile knows no others. */
 static int put_sample(struct firefox *p, const struct walk_step *s, uint32_t stack)
 {
 	struct profile_lane *l = lane_of(p, s->lane);
@@ -101,7 +104,9 @@ static int put_sample(struct firefox *p, const struct walk_step *s, uint32_t sta
 	return parts_add(&p->streams, s->lane * STREAMS + SAMPLES, &sample, sizeof(sample), p->err);
 }
 
-/* note: the call's stack, or that of the caller it is added to. */
+/* note: the call's stack, or that of the caller it is added to. frame[-1] is the caller's frame:
+ * frames of a lane lie side by side. Calls that are folded into their caller are counted, so that
+ * the command can say it. */
 static int begin_call(struct firefox *p, const struct walk_step *s)
 {
 	uint32_t caller = s->depth ? s->frame[-1].note : NO_STACK, stack = NO_STACK;
@@ -216,7 +221,8 @@ struct profile_column {
 	bool has;
 };
 
-/* The sink of parts_read(): blocks of a stream in their order. */
+/* The sink of parts_read(): blocks of a stream in their order. Blocks are whole but for the
+ * last. */
 static int put_records(void *arg, const char *bytes, size_t n)
 {
 	struct profile_column *c = arg;
@@ -346,7 +352,8 @@ static enum category category_of(const struct firefox *p, uint32_t function)
 	return trace_info_is_program(p->walk.info, m) ? CATEGORY_PROGRAM : CATEGORY_LIBRARY;
 }
 
-/* Numbers the functions of the lane's stacks. */
+/* Numbers the functions of the lane's stacks. The marks of the lane before are taken back one by
+ * one: clearing the whole array for each thread would take threads times functions. */
 static void find_functions(struct firefox *p)
 {
 	const struct profile_lane *l = &p->lanes.at[p->lane];
@@ -529,7 +536,8 @@ static void put_thread_head(struct firefox *p, const struct profile_lane *l)
 	free(name);
 }
 
-/* The tables come behind the samples: only then is it known which functions occur. */
+/* The tables come behind the samples: only then is it known which functions occur. Nothing of
+ * another thread is in its tables: the profiler loads each by itself. */
 static int put_thread(struct firefox *p)
 {
 	int r;
@@ -586,7 +594,7 @@ static void put_meta(struct firefox *p)
 }
 
 /* Times count from the first sample or marker of all: the profiler's numbers are doubles, which
- * lose digits far from 0. */
+ * lose digits far from 0. A lane without samples and markers has no `first`, and is left out. */
 static int put_all(struct firefox *p)
 {
 	bool first = true;

@@ -71,7 +71,8 @@ void parquet_number(struct parquet *p, size_t column, uint64_t v)
 	*vec_add(&p->columns[column].numbers) = (int64_t)v;
 }
 
-/* The slot that has the text, or a free one. */
+/* The slot that has the text, or a free one. At least half of the slots are free, so that the
+ * search ends. The pointer holds until grow_slots(). */
 static uint32_t *find_slot(struct filled_column *c, const struct bytes *text)
 {
 	const uint32_t mask = (uint32_t)c->slots.n - 1;
@@ -152,7 +153,8 @@ static void write_bytes(struct parquet *p, const void *bytes, size_t n)
 	p->written += n;
 }
 
-/* Compresses into p->packed. Returns false if zstd has no memory. */
+/* Compresses into p->packed. Returns false if zstd has no memory. Each page is compressed by
+ * itself, as the format wants it: a reader takes single pages. */
 static bool compress(struct parquet *p, const struct bytes *raw)
 {
 	size_t most = ZSTD_compressBound(raw->n), n;
@@ -163,7 +165,9 @@ static bool compress(struct parquet *p, const struct bytes *raw)
 	return !ZSTD_isError(n);
 }
 
-/* Writes a page and its header, and adds both to the chunk's sizes. */
+/* Writes a page and its header, and adds both to the chunk's sizes. The header is PageHeader of
+ * parquet.thrift: 1 type, 2 bytes before and 3 after compression, 5 DataPageHeader or 7
+ * DictionaryPageHeader. A data page counts nulls among its values. */
 static void write_page(struct parquet *p, struct column_chunk *chunk, int type, size_t values,
 		       int encoding, const struct bytes *raw)
 {
@@ -192,7 +196,8 @@ static void write_page(struct parquet *p, struct column_chunk *chunk, int type, 
 	vec_free(&head.bytes);
 }
 
-/* The rows that have a value: before the values, with the length in front. */
+/* The rows that have a value: before the values, with the length in front. Only a data page of
+ * version 1 has the length, in 4 bytes. */
 static void put_levels(struct bytes *page, const struct filled_column *c)
 {
 	uint32_t n;
@@ -211,6 +216,8 @@ static int encoding_of(const struct parquet *p, size_t column)
 	return p->columns[column].starts.n ? ENCODING_DICTIONARY : ENCODING_PLAIN;
 }
 
+/* Indices of a dictionary have one width, that of the largest, told in a byte before them
+ * (RLE_DICTIONARY). */
 static void put_values(struct parquet *p, size_t column)
 {
 	const struct filled_column *c = &p->columns[column];
@@ -224,7 +231,8 @@ static void put_values(struct parquet *p, size_t column)
 	}
 }
 
-/* The column's pages of this group. */
+/* The column's pages of this group. The dictionary comes before the data, as readers want it. All
+ * rows of a group are in one data page, whose size GROUP_ROWS and GROUP_TEXTS bound. */
 static struct column_chunk write_chunk(struct parquet *p, size_t column)
 {
 	const struct filled_column *c = &p->columns[column];
@@ -243,7 +251,9 @@ static struct column_chunk write_chunk(struct parquet *p, size_t column)
 
 /* --- the footer --------------------------------------------------------------------------- */
 
-/* The smallest and the largest number, by which a reader leaves groups out. */
+/* The smallest and the largest number, by which a reader leaves groups out. Fields of Statistics: 3
+ * null_count, 5 max_value, 6 min_value, as PLAIN has a number. Texts have none here: their numbers
+ * are places in a dictionary. */
 static void tell_statistics(struct parquet *p, const struct filled_column *c, bool texts)
 {
 	struct thrift *t = &p->footer;
@@ -271,6 +281,9 @@ static void tell_encodings(struct thrift *t, int encoding)
 		bytes_uleb(&t->bytes, bytes_zigzag(all[i]));
 }
 
+/* ColumnChunk: 2 file_offset, 3 ColumnMetaData, whose fields are 1 type, 2 encodings, 3 path, 4
+ * codec, 5 values, 6 and 7 bytes before and after compression, 9 and 11 where the data and the
+ * dictionary begin. Field 11 is left out where there is no dictionary. */
 static void tell_chunk(struct parquet *p, size_t column, const struct column_chunk *chunk)
 {
 	const struct parquet_column *about = &p->about[column];
@@ -295,7 +308,8 @@ static void tell_chunk(struct parquet *p, size_t column, const struct column_chu
 	thrift_end(t);
 }
 
-/* Writes the group's columns, and empties them. */
+/* Writes the group's columns, and empties them. RowGroup: 1 columns, 2 bytes before compression, 3
+ * rows. Memory stays for the next group. */
 static void end_group(struct parquet *p)
 {
 	uint64_t raw = 0;
@@ -340,6 +354,7 @@ static void tell_logical(struct thrift *t, enum parquet_kind kind)
 	thrift_end(t);
 }
 
+/* A tree, depth first: the root has the number of its children, and no type. */
 static void tell_schema(struct thrift *t, const struct parquet *p)
 {
 	thrift_list(t, 2, THRIFT_STRUCT, p->n + 1);
@@ -371,6 +386,8 @@ static void tell_orders(struct thrift *t, size_t columns)
 	}
 }
 
+/* FileMetaData: 1 version, 2 schema, 3 rows, 4 row groups, 6 created_by, 7 column orders; then its
+ * length and the magic, by which a reader begins at the end. */
 static void write_footer(struct parquet *p, const char *by)
 {
 	struct thrift t = { 0 };
@@ -405,6 +422,8 @@ struct parquet *parquet_begin(struct out *o, const struct parquet_column *column
 	return p;
 }
 
+/* Each column has had a value or a null. Groups bound the memory: a reader needs one group at a
+ * time, and so does this writer. */
 void parquet_row(struct parquet *p)
 {
 	size_t texts = 0;

@@ -56,7 +56,8 @@ static void end_packet(struct perfetto *p)
 	protobuf_write(p->out, TRACE_PACKET, &p->packet);
 }
 
-/* protobuf's strings are UTF-8; names may be anything. */
+/* protobuf's strings are UTF-8; names may be anything. Bytes that are no UTF-8 become U+FFFD, one
+ * each: parsers refuse the whole message otherwise. */
 static void put_text(protobuf *p, unsigned field, const char *text)
 {
 	size_t left = strlen(text);
@@ -81,7 +82,8 @@ static void begin_packet(struct perfetto *p, uint64_t ns)
 	protobuf_number(&p->packet, PACKET_FLAGS, FLAG_NEEDS_STATE);
 }
 
-/* The first packet: what all others refer to. */
+/* The first packet: what all others refer to. ClockSnapshot lets a viewer show the time of day
+ * beside CLOCK_MONOTONIC. SEQ_INCREMENTAL_STATE_CLEARED says that no name was interned before. */
 static void put_start(struct perfetto *p)
 {
 	const struct trace_clock *c = &p->walk.info->clock;
@@ -138,7 +140,9 @@ static void tell_process(struct perfetto *p, uint32_t lane, uint64_t ns)
 	end_packet(p);
 }
 
-/* A coroutine's track, or one of the kernel's, is its process's, and has a name only. */
+/* A coroutine's track, or one of the kernel's, is its process's, and has a name only.
+ * TrackDescriptor comes before the first event of its track. UUIDs: a lane is 1 + its number, a
+ * process PROCESS_UUID + its pid, so that none is 0, which is no track. */
 static void tell_lane(struct perfetto *p, uint32_t lane, uint64_t ns)
 {
 	const struct walk_lane *l = &p->walk.lanes.at[lane];
@@ -169,7 +173,8 @@ static void tell_lane(struct perfetto *p, uint32_t lane, uint64_t ns)
 }
 
 /* Tells a function's name in the packet that first needs it; later ones have its number, 1 +
- * function (0 is none). */
+ * function (0 is none). InternedData holds for the packet that it stands in and all later ones of
+ * the sequence. */
 static void intern_name(struct perfetto *p, uint32_t function)
 {
 	while (p->interned.n <= function)
@@ -227,7 +232,8 @@ static void put_value(protobuf *to, const struct argument_told *a)
 }
 
 /* The topmost annotation is complete, and goes into the one below it, or, if it stands by itself,
- * into the event. */
+ * into the event. p->alone: the outermost annotation has no `arguments` around it, but is the
+ * event's own. */
 static void end_annotation(struct perfetto *p, unsigned field)
 {
 	protobuf *of = &p->nested[p->depth--];
@@ -255,7 +261,8 @@ static void end_list(struct perfetto *p, const struct argument_told *a)
 	end_annotation(p, ANNOTATION_ENTRY);
 }
 
-/* argument_visit. Structures have arrays of values in them at most: four levels. */
+/* argument_visit. Structures have arrays of values in them at most: four levels. nested[0] is
+ * `arguments`, or the one annotation of a returned value; depth is the one that is filled now. */
 static void annotate_typed(void *context, const struct argument_told *a)
 {
 	struct perfetto *p = context;

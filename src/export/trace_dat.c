@@ -36,9 +36,11 @@ static void put_number(struct cpu_page *p, uint64_t v, unsigned bytes)
 	p->n += bytes;
 }
 
-/* Completes the page of that place, and keeps it for the file. `commit`, the bytes in it, has
- * the flags of missed records, whose number stands behind them if there is room (the kernel's
- * ring_buffer.c). An empty page stays empty. */
+/* Completes the page of that place, and keeps it for the file. `commit`, the bytes in it, has the
+ * flags of missed records, whose number stands behind them if there is room (the kernel's
+ * ring_buffer.c). An empty page stays empty. The memory is used again for the CPU's next page. Bit
+ * 31 of commit says that records are missing before the page, bit 30 that their number is
+ * stored. */
 static int flush_page(struct trace_dat *d, uint32_t place)
 {
 	struct cpu_page *p = d->pages.at[place];
@@ -89,7 +91,9 @@ static uint16_t cpu_of(struct trace_dat *d, const struct walk_step *s)
 }
 
 /* The head of a record: its length and the time since the one before. Longer gaps have a record of
- * their own. */
+ * their own. The time is in ns, 27 bits in the head. A length in words is in the head's 5 bits up
+ * to 28; a longer record has 0 there, and its bytes + 4 in the next word (the kernel's
+ * include/linux/ring_buffer.h). */
 static void put_head(struct cpu_page *p, uint64_t delta, size_t n)
 {
 	size_t words = (n + 3) / 4;
@@ -105,7 +109,9 @@ static void put_head(struct cpu_page *p, uint64_t delta, size_t n)
 }
 
 /* Makes room on the CPU's page for a record of n bytes, and writes its head and its common fields;
- * the rest, of n - 8 bytes, follows. NULL: d->err. */
+ * the rest, of n - 8 bytes, follows. NULL: d->err. 24 bytes are more than a time extension (8), a
+ * long head (8) and what rounds a record up to words (3). The pointer holds until the next
+ * record. */
 static struct cpu_page *begin_record(struct trace_dat *d, const struct walk_step *s, uint16_t id,
 				     size_t n)
 {
@@ -130,7 +136,9 @@ static struct cpu_page *begin_record(struct trace_dat *d, const struct walk_step
 }
 
 /* The depth of the step's call. In a trace of a program and the kernel the kernel's calls stand
- * within those that the thread made at that time, in one graph. */
+ * within those that the thread made at that time, in one graph. user_of leads by TID to the lane
+ * that the program's part of the thread was on last; a coroutine's stack is not the thread's
+ * own. */
 static uint32_t depth_of(struct trace_dat *d, const struct walk_step *s)
 {
 	const struct walk_lane *l = &d->walk.lanes.at[s->lane];
@@ -210,7 +218,9 @@ static char *frame_name(const struct trace_module *m, const struct trace_functio
 	return mem_strdup(name);
 }
 
-/* The frame's address in the file; one that is in no module stays as it is. */
+/* The frame's address in the file; one that is in no module stays as it is. A real address would
+ * name another function, or none: those of all processes share one table there. A made one stands
+ * for a function, 16 bytes from the next. The kernel's need no such thing. */
 static uint64_t frame_address(struct trace_dat *d, const struct event *e, uint64_t address)
 {
 	const struct trace_info *info = d->walk.info;
@@ -250,7 +260,9 @@ static void put_stack(struct trace_dat *d, struct cpu_page *p, const struct even
 	}
 }
 
-/* An event without a format, or of which no page is large enough, is as good as lost. */
+/* An event without a format, or of which no page is large enough, is as good as lost. The payload
+ * is padded to words of 4 bytes, as the record's head counts them. The number goes into
+ * common_type, of 2 bytes. */
 static int put_event(struct trace_dat *d, const struct walk_step *s)
 {
 	uint32_t id = event_text_id(d->texts, s->event);
@@ -300,7 +312,8 @@ static int take_step(void *arg, const struct walk_step *s)
 
 /* --- the exporters ----------------------------------------------------------------------- */
 
-/* Each CPU's pages wait in a temporary file until all of them are known. */
+/* Each CPU's pages wait in a temporary file until all of them are known. Calls end at a loss
+ * (`cuts`), since a reader would nest what follows into them. */
 static int write_file(struct export_job *job, int (*put_file)(struct trace_dat *d), bool describes,
 		      struct err *err)
 {

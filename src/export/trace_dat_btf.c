@@ -81,7 +81,8 @@ static bool has_sign(const struct prototype_value *v)
 	return v->type == PROTOTYPE_SIGNED || v->type == PROTOTYPE_CHAR;
 }
 
-/* The value's own bytes of a register, or of a word, as 64 bits. It has bytes. */
+/* The value's own bytes of a register, or of a word, as 64 bits. It has bytes. A shift by 64 would
+ * be undefined: v->size is at least 1. */
 static uint64_t with_sign(const struct prototype_value *v, uint64_t word)
 {
 	const uint32_t unused = 64 - 8u * v->size;
@@ -92,8 +93,10 @@ static uint64_t with_sign(const struct prototype_value *v, uint64_t word)
 
 /* --- words of a call ----------------------------------------------------------------------- */
 
-/* Writes the words of a value; the number of them, 0: it was not recorded. What has no bytes, and
- * a text, has a word all the same, because the reader counts one. */
+/* Writes the words of a value; the number of them, 0: it was not recorded. What has no bytes, and a
+ * text, has a word all the same, because the reader counts one. Places of values count from the
+ * record's header on, hence PROTOTYPE_FIRST. A record may be shorter than its prototype wants:
+ * `e->count` bounds what is read. */
 static uint32_t value_words(const struct event *e, const struct prototype_value *v, uint64_t *words)
 {
 	const bool block = is_block(v);
@@ -181,7 +184,9 @@ static uint32_t add_name(struct btf *b, const char *name, size_t n)
 }
 
 /* Appends what all types begin with, and returns the type's number. What the kind wants behind it
- * follows, `n` parts; n may have a flag of the kind. */
+ * follows, `n` parts; n may have a flag of the kind. It is struct btf_type of the kernel's
+ * include/uapi/linux/btf.h: name, info (bits 24 to 28 the kind, 0 to 15 the parts), size or
+ * type. */
 static uint32_t add_type(struct btf *b, uint32_t name, uint32_t kind, uint32_t n, uint32_t size)
 {
 	bytes_u32(&b->types, name);

@@ -80,7 +80,8 @@ static int append(void *arg, const char *bytes, size_t n)
 /* A part of the file, as both versions have it. */
 typedef void put_section(const struct trace_dat *d, struct out *o);
 
-/* Returns the section that put() writes, in memory; vec_free() it. */
+/* Returns the section that put() writes, in memory; vec_free() it. The memory may be NULL where
+ * put() writes nothing. */
 static struct bytes made(const struct trace_dat *d, put_section *put)
 {
 	struct bytes bytes = { 0 };
@@ -265,7 +266,8 @@ static void put_common_options(const struct trace_dat *d, struct out *o)
 
 /* --- version 6 ----------------------------------------------------------------------------- */
 
-/* Pages begin at a multiple of their size. */
+/* Pages begin at a multiple of their size. Version 6: for each CPU where its pages begin and how
+ * many bytes they have, 8 bytes each; zeros fill the rest up to the first page. */
 static void put_places(const struct trace_dat *d, uint64_t head)
 {
 	const uint32_t cpus = count_cpus(d);
@@ -348,7 +350,8 @@ struct packing {
 	struct bytes chunk;       /* reused */
 };
 
-/* Appends both sizes, of 4 bytes, and the compressed bytes. */
+/* Appends both sizes, of 4 bytes, and the compressed bytes. The compressed size is known last: its
+ * place is filled then. 0, or -errno and *err. */
 static int append_packed(struct bytes *to, const void *raw, size_t n, struct err *err)
 {
 	size_t most = ZSTD_compressBound(n), stored;
@@ -377,7 +380,8 @@ static int end_chunk(struct packing *p)
 	return r ? r : parts_add(&p->parts, p->place, p->chunk.at, p->chunk.n, p->d->err);
 }
 
-/* parts_read()'s sink: a page. */
+/* parts_read()'s sink: a page. PARTS_BLOCK is the size of a page: blocks fill `raw` exactly, and
+ * none goes beyond its end. */
 static int take_page(void *arg, const char *bytes, size_t n)
 {
 	struct packing *p = arg;
@@ -387,7 +391,8 @@ static int take_page(void *arg, const char *bytes, size_t n)
 	return p->n == sizeof(p->raw) ? end_chunk(p) : 0;
 }
 
-/* All pages of a CPU: the number of its chunks, and they. */
+/* All pages of a CPU: the number of its chunks, and they. Version 7 has, of each CPU, the number of
+ * chunks (4 bytes), then each chunk with both of its sizes. */
 static int pack_pages(struct packing *p, uint32_t place)
 {
 	uint64_t n = parts_size(&p->d->parts, place);
@@ -400,6 +405,7 @@ static int pack_pages(struct packing *p, uint32_t place)
 	return r ? r : end_chunk(p);
 }
 
+/* A section of version 7 is one compressed piece. 0, or -errno and d->err. */
 static int pack_section(struct packing *p, size_t i)
 {
 	struct bytes raw = made(p->d, sections[i].put);

@@ -43,7 +43,9 @@ void walk_free(struct walk *w)
 
 /* --- functions and lanes ----------------------------------------------------------------- */
 
-/* All ids of an image that nothing defines share a row: a damaged file has any number. */
+/* All ids of an image that nothing defines share a row: a damaged file has any number. + 1, since
+ * the map does not keep a key of 0. An id above RECORD_ID_MAX fits no record of a function; it is
+ * not looked up. */
 static uint32_t function_row(struct walk *w, uint32_t thread, uint32_t id)
 {
 	uint32_t image = w->info->threads.at[thread].image;
@@ -66,7 +68,8 @@ static uint32_t function_row(struct walk *w, uint32_t thread, uint32_t id)
 	return (uint32_t)row;
 }
 
-/* The first thread seen of a process, whose number stands for it. */
+/* The first thread seen of a process, whose number stands for it. A pid may have been given to
+ * another program meanwhile: the image tells them apart. */
 static uint32_t process_of(struct walk *w, uint32_t thread)
 {
 	const struct trace_thread *t = &w->info->threads.at[thread];
@@ -78,7 +81,8 @@ static uint32_t process_of(struct walk *w, uint32_t thread)
 	return (uint32_t)first;
 }
 
-/* Threads' own stacks are found by thread, coroutines by process and number. */
+/* Threads' own stacks are found by thread, coroutines by process and number. UINT32_MAX is no
+ * coroutine's number, so that the two sorts do not meet. */
 static uint64_t lane_key(struct walk *w, uint32_t thread, uint32_t coroutine)
 {
 	return coroutine ? (uint64_t)process_of(w, thread) << 32 | coroutine
@@ -103,7 +107,8 @@ static uint32_t lane_row(struct walk *w, uint32_t thread, uint32_t coroutine)
 
 /* --- steps ------------------------------------------------------------------------------- */
 
-/* Times of a lane do not go back, whatever the CPUs' clocks do and whatever the file says. */
+/* Times of a lane do not go back, whatever the CPUs' clocks do and whatever the file says. Formats
+ * have signed times: a damaged file's are cut to what these hold. */
 static uint64_t time_on(struct walk *w, struct walk_lane *l, uint64_t tsc)
 {
 	uint64_t ns = trace_clock_ns(&w->info->clock, tsc);
@@ -130,6 +135,8 @@ static void give_step(struct walk *w, const struct walk_step *s)
 
 /* --- the kernel's calls within the program's ------------------------------------------------ */
 
+/* The two parts of a merged trace have one thread number in common, and nothing else; + 1 for the
+ * map. */
 static uint64_t tid_key(const struct walk *w, uint32_t lane)
 {
 	return 1 + (uint64_t)w->info->threads.at[w->lanes.at[lane].running].tid;
@@ -142,7 +149,9 @@ static void note_program_lane(struct walk *w, uint32_t lane)
 		number_map_set(&w->program_lanes, tid_key(w, lane), lane);
 }
 
-/* The program's call that is open where an outermost call of the kernel's begins; NULL: none. */
+/* The program's call that is open where an outermost call of the kernel's begins; NULL: none. It is
+ * noted by lane and depth, not by its address: the lane's frames move when it grows. The result is
+ * valid for this step only. */
 static const struct walk_frame *find_below(struct walk *w, uint32_t lane, struct walk_frame *f)
 {
 	const struct walk_lane *program;
@@ -172,7 +181,9 @@ static void charge_below(struct walk *w, const struct walk_frame *f, uint64_t ti
 
 /* --- calls -------------------------------------------------------------------------------- */
 
-/* Arguments are made only if the exporter wants them: it takes longer than all the rest. */
+/* Arguments are made only if the exporter wants them: it takes longer than all the rest. The
+ * frame's depth is the trace's, by which ends find it; the step's depth is the number of frames,
+ * which is smaller where beginnings were lost. */
 static void begin_call(struct walk *w, uint32_t lane, const struct call_step *s)
 {
 	struct walk_lane *l = &w->lanes.at[lane];
@@ -207,7 +218,9 @@ static void count_end(struct walk_counts *c, unsigned flags)
 	c->unwound += !!(flags & WALK_UNWOUND);
 }
 
-/* Ends the topmost call. inside: of its ticks, how many were in calls it made. */
+/* Ends the topmost call. inside: of its ticks, how many were in calls it made. The frame is the
+ * exporter's until take() returns; its caller gets the ticks afterwards, so that `self` of both is
+ * right. The kernel's calls below are no time of its own. */
 static void end_call(struct walk *w, uint32_t lane, const struct call_step *s, uint64_t ticks,
 		     uint64_t inside, unsigned flags)
 {
@@ -284,7 +297,8 @@ static void take_only(struct walk *w, uint32_t lane, const struct call_step *s)
 	end_call(w, lane, s, 0, 0, WALK_UNFOLLOWED);
 }
 
-/* Number of the frame that an opening has made for this span; SIZE_MAX: it had none. */
+/* Number of the frame that an opening has made for this span; SIZE_MAX: it had none. From the top,
+ * since the frame is near it. SIZE_MAX comes of 0 - 1. */
 static size_t opened(const struct walk_lane *l, uint32_t function, uint64_t begin)
 {
 	size_t i = l->open.n;
@@ -295,7 +309,8 @@ static size_t opened(const struct walk_lane *l, uint32_t function, uint64_t begi
 }
 
 /* A whole call, told at its end. Where no opening was made for it (report/openings.h), it begins as
- * early as its lane allows. */
+ * early as its lane allows. Its sleeps are no time of it. Calls above its opening were begun in it,
+ * so that they end now. */
 static void take_span(struct walk *w, uint32_t lane, const struct call_step *s)
 {
 	size_t at = opened(&w->lanes.at[lane], function_row(w, s->thread, s->fn), s->begin);
@@ -315,7 +330,8 @@ static void take_span(struct walk *w, uint32_t lane, const struct call_step *s)
 	end_call(w, lane, s, ticks, inside, flags_of(s));
 }
 
-/* cuts: the format's reader cannot go on across a loss, so that all calls end there. */
+/* cuts: the format's reader cannot go on across a loss, so that all calls end there. The calls end
+ * before the loss, at its time: a reader finds every call on one side of it. */
 static void take_lost(struct walk *w, uint32_t lane, const struct call_step *s)
 {
 	struct walk_step step;
@@ -360,7 +376,8 @@ static void take_step(void *arg, const struct call_step *s)
 
 /* --- the ends of threads ------------------------------------------------------------------ */
 
-/* Calls that are open at the end lasted until their thread's last record. */
+/* Calls that are open at the end lasted until their thread's last record. w->last is 1 + the time.
+ * A track of a thread without records has nothing open. */
 static void end_track(struct walk *w, struct track *t)
 {
 	const uint32_t thread = track_thread(t);
@@ -426,7 +443,7 @@ static void note_record(struct walk *w, const struct event *e)
 }
 
 /* The tracks end before the lanes: what is open then gets its end from the last record of its
- * thread. */
+ * thread. A stop is asked at each record, for a trace may take minutes. */
 static int read_all(struct walk *w, struct err *err)
 {
 	struct event e = { 0 };
@@ -450,6 +467,7 @@ static int read_all(struct walk *w, struct err *err)
 	return w->failed;
 }
 
+/* The choices are read while it runs: they are set before. */
 int walk_run(struct walk *w, walk_take *take, void *arg, struct err *err)
 {
 	int r;
