@@ -26,7 +26,9 @@ static const struct browse_screen *screen_of(const struct browse *b)
 
 /* --- the trace -------------------------------------------------------------------------------- */
 
-/* Why the trace has no calls in calls, as a sentence; NULL: it has them. */
+/* Why the trace has no calls in calls, as a sentence; NULL: it has them. A trace that names no
+ * tracer is taken for one of function_graph. The sentences say what is missing, and which option
+ * left it out. */
 static const char *why_flat(const struct trace_info *info)
 {
 	const struct tracer *t = info->tracer ? tracer_find(info->tracer) : &tracer_function_graph;
@@ -45,6 +47,8 @@ static void set_range(struct browse *b, uint64_t first, uint64_t last)
 	b->last = b->to = b->line.to = b->last > b->first ? b->last : b->first + 1;
 }
 
+/* `name`, the reader and its information stay the caller's, and outlive *b. Nothing is read yet but
+ * the range: browse_wants() says what a screen needs. */
 void browse_init(struct browse *b, struct store_reader *r, const char *name)
 {
 	uint64_t first = 0, last = 0;
@@ -57,7 +61,8 @@ void browse_init(struct browse *b, struct store_reader *r, const char *name)
 	b->callers.b = b->callees.b = b;
 }
 
-/* Calls count with their part in the range, as a report's do: the screens' numbers are its. */
+/* Calls count with their part in the range, as a report's do: the screens' numbers are its. Called
+ * before anything is read. */
 void browse_take_part(struct browse *b, struct excerpt *part)
 {
 	uint64_t first = 0, last = 0, from, to;
@@ -92,7 +97,9 @@ void browse_free(struct browse *b)
 	free(b->kept.module);
 }
 
-/* Rows have other numbers then: what the user has chosen is found again by its name. */
+/* Rows have other numbers then: what the user has chosen is found again by its name. `chosen`
+ * points into the old trace's rows, which are freed here, so that its texts are copied. The
+ * pointers of the tables to *b are set anew because the struct is copied. */
 void browse_renew(struct browse *b, struct store_reader *r)
 {
 	struct browse now;
@@ -169,7 +176,8 @@ static int load_paths(struct browse *b, struct err *err)
 }
 
 /* The whole comes first: it alone has the slowest calls. A closer look takes its lanes from a
- * second reading. */
+ * second reading. Lanes alone are taken: the slowest calls of a closer look would be those of its
+ * range. */
 static int load_survey(struct browse *b, struct err *err)
 {
 	struct summary_input in = progress_input(&b->progress, &b->in);
@@ -198,6 +206,8 @@ static void drop_part(struct browse *b, enum browse_part part)
 		survey_free(&b->survey);
 }
 
+/* On a thread of its own (ui/cmd/tui.c), which is joined before the screen reads the part:
+ * meanwhile the other one touches nothing of *b but the progress. */
 void browse_load(struct browse *b, enum browse_part part)
 {
 	static int (*const load[BROWSE_PARTS_N])(struct browse *, struct err *) = {
@@ -228,6 +238,8 @@ void browse_loaded(struct browse *b, enum browse_part part)
 			screens[s]->enter(b);
 }
 
+/* A part that failed is not asked for again by itself: its screen would read the trace over and
+ * over. R forgets the failure (read_again()). */
 enum browse_part browse_wants(const struct browse *b)
 {
 	const struct browse_screen *s = screen_of(b);
@@ -304,6 +316,8 @@ static int longest_first(const void *x, const void *y, void *arg)
 	return path_sums_compare(arg, *(const uint32_t *)x, *(const uint32_t *)y);
 }
 
+/* The caller frees the list. Node 0 is the root, which is nobody's child: as `child` or `next` it
+ * ends a list. */
 browse_nodes browse_children(const struct browse *b, uint32_t node)
 {
 	const struct path_node *nodes = b->paths.nodes.at;
@@ -342,7 +356,8 @@ char *browse_label(const char *name, const char *module)
 	return *module ? mem_printf("%s [%s]", name, module) : mem_strdup(name);
 }
 
-/* No range: enter_timeline() looks the slowest call up, as soon as there is a survey. */
+/* No range: enter_timeline() looks the slowest call up, as soon as there is a survey. UINT64_MAX is
+ * no time of a trace: it asks for this search. */
 void browse_show_slowest(struct browse *b)
 {
 	b->line.columns = 0; /* it is drawn anew */
@@ -545,6 +560,9 @@ static void press_prompt(struct browse *b, const struct view_event *e)
 	search_next(b);
 }
 
+/* Keys go to the prompt, then to the help, then to the screen; those that a screen does not take
+ * mean the same everywhere. A hang-up and a resize come as keys, too, and must work while a prompt
+ * is open. */
 enum browse_answer browse_key(struct browse *b, const struct view_event *e)
 {
 	const struct browse_screen *s = screen_of(b);

@@ -91,7 +91,8 @@ static uint32_t row_at(const struct adding *a, size_t depth)
 	return node ? a->b->paths.nodes.at[node].row : UINT32_MAX;
 }
 
-/* Whether the same edge stands further up: its time has this one's. */
+/* Whether the same edge stands further up: its time has this one's. The last node of the path is
+ * the edge itself, and is not asked. */
 static bool is_inside(const struct adding *a, uint32_t caller, uint32_t callee)
 {
 	for (size_t i = 1; i + 1 < a->path.n; i++)
@@ -125,7 +126,8 @@ static void add_node(const struct adding *a)
 		add_edge(a, &a->b->callees, n->row, n, is_inside(a, caller, n->row));
 }
 
-/* Down to the first child, else to the next one of the nearest node above that has one. */
+/* Down to the first child, else to the next one of the nearest node above that has one. Without
+ * recursion: a trace decides how deep the tree is. False: all nodes have been met. */
 static bool next_path(struct adding *a)
 {
 	const struct path_node *nodes = a->b->paths.nodes.at;
@@ -140,7 +142,8 @@ static bool next_path(struct adding *a)
 }
 
 /* When another function is chosen: its callers and callees are sums over all paths on which it
- * stands. */
+ * stands. The tables keep their columns and order from one function to the next; the bar goes to
+ * the top. */
 void browse_edges_update(struct browse *b)
 {
 	struct adding a = { .b = b, .of = browse_path_row(b) };
@@ -161,7 +164,8 @@ void browse_edges_update(struct browse *b)
 
 /* --- the screen ------------------------------------------------------------------------------- */
 
-/* Callers above, callees below, the function between them in a bar. */
+/* Callers above, callees below, the function between them in a bar. The bar of the table that has
+ * no keys is painted over, since table_draw() gives each its own. */
 static void draw_edges(struct browse *b, struct grid *g, unsigned top, unsigned height)
 {
 	char *label = b->chosen.name ? browse_label(b->chosen.name, b->chosen.module)

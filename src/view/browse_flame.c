@@ -30,7 +30,8 @@ static uint32_t longest_child(const struct browse *b, uint32_t node)
 	return best;
 }
 
-/* The caller's node; a look at all that are called from the base. UINT32_MAX: none. */
+/* The caller's node; a look at all that are called from the base. UINT32_MAX: none. Nodes have no
+ * way up; this is asked once a key, not once a box. */
 static uint32_t caller_of(const struct browse *b, uint32_t node)
 {
 	for (uint32_t i = 0; i < b->paths.nodes.n && node; i++)
@@ -56,7 +57,10 @@ static void draw_box(const struct browse *b, struct grid *g, const struct flame_
 			  box->to - box->from - 1, look, f->name);
 }
 
-/* The boxes of what a box calls; those narrower than a column are left out. */
+/* The boxes of what a box calls; those narrower than a column are left out. Places follow from the
+ * sums so far, not from each width, so that roundings do not add up. A child cannot end behind its
+ * caller, even where times of a damaged file say so. `to` is the list of draw_flame(), which may
+ * move: box is a copy there. */
 static void add_boxes(const struct browse *b, const struct flame_box *box, unsigned bottom,
 		      void *to)
 {

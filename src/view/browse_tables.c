@@ -74,7 +74,8 @@ static void choose_row(struct browse *b)
 		browse_choose(b, b->functions.rows.at[row].name, b->functions.rows.at[row].module);
 }
 
-/* The first time, the rows have the order of a report; later the chosen function has the bar. */
+/* The first time, the rows have the order of a report; later the chosen function has the bar.
+ * Called each time that the screen is shown, and when the part has come. */
 static void enter_functions(struct browse *b)
 {
 	if (!b->function_table.rows) {

@@ -27,7 +27,9 @@ static uint64_t span_of(const struct browse *b)
 
 /* --- what is shown ---------------------------------------------------------------------------- */
 
-/* Keeps the range inside of the trace, and asks for a closer survey if its grains are seen. */
+/* Keeps the range inside of the trace, and asks for a closer survey if its grains are seen. A range
+ * of fewer than 256 grains would show them as blocks: a closer survey is wanted then. Sums of times
+ * could wrap where a file is damaged, hence differences. */
 static void show_range(struct browse *b, uint64_t from, uint64_t span)
 {
 	const uint64_t all = b->last - b->first;
@@ -50,8 +52,8 @@ static void show_range(struct browse *b, uint64_t from, uint64_t span)
 	b->wants_closer = true;
 }
 
-/* Shows the chosen function's longest call in the middle, on its thread's lane, twice as wide as
- * it lasted. Without such a call: the whole trace. */
+/* Shows the chosen function's longest call in the middle, on its thread's lane, twice as wide as it
+ * lasted. Without such a call: the whole trace. Called only when there is a survey. */
 static void show_slowest(struct browse *b)
 {
 	uint32_t row = b->chosen.name ? survey_find(&b->survey, b->chosen.name, b->chosen.module)
@@ -87,7 +89,8 @@ static void enter_timeline(struct browse *b)
 
 /* --- drawing ---------------------------------------------------------------------------------- */
 
-/* The column of a time; times outside are at the edges. */
+/* The column of a time; times outside are at the edges. 128 bits, since a range of days in ns times
+ * columns exceeds 64. */
 static unsigned column_of(const struct browse *b, uint64_t ns)
 {
 	uint64_t at = ns > b->line.from ? ns - b->line.from : 0;
@@ -131,7 +134,8 @@ static void draw_depth(const struct browse *b, struct grid *g, unsigned row, uin
 		draw_span(b, g, row, &spans->at[i]);
 }
 
-/* Returns the rows that the lane took. */
+/* Returns the rows that the lane took. A lane without calls has a row for its name. `bottom` is the
+ * first row that is no lane's. */
 static unsigned draw_lane(const struct browse *b, struct grid *g, unsigned row, unsigned bottom,
 			  uint32_t number)
 {
@@ -222,7 +226,8 @@ static void zoom_range(struct browse *b, bool closer)
 	show_range(b, b->line.at - b->first > before ? b->line.at - before : b->first, now);
 }
 
-/* The cursor takes the range with it where it leaves it; half a range before it stays in sight. */
+/* The cursor takes the range with it where it leaves it; half a range before it stays in sight.
+ * `by` is at least a nanosecond: in the closest look a column may be less. */
 static void move_cursor(struct browse *b, bool left, uint64_t by)
 {
 	by = by ? by : 1;

@@ -55,7 +55,8 @@ static void add_escaped(grid_cells *to, char byte, enum grid_look look)
 		*vec_add(to) = (struct grid_cell){ (unsigned char)text[i], (uint8_t)look };
 }
 
-/* The text as cells; the caller frees them. */
+/* The text as cells; the caller frees them. A wide character is its cell and one with code 0 behind
+ * it, so that cells are columns. Bytes that are no UTF-8 are escaped one by one. */
 static grid_cells cells_of(const struct grid *g, const char *text, enum grid_look look)
 {
 	grid_cells cells = { 0 };

@@ -51,7 +51,8 @@ static uint32_t find_thread(const struct noise *n, uint32_t pid, uint32_t tid)
 	return row == NUMBER_NONE ? NO_ROW : (uint32_t)row;
 }
 
-/* A new row; it becomes the newest of that number. Its name comes when it is first looked at. */
+/* A new row; it becomes the newest of that number. Its name comes when it is first looked at. Rows
+ * stay when their thread ends: its figures are wanted in the end. */
 static uint32_t add_thread(struct noise *n, uint32_t pid, uint32_t tid)
 {
 	uint32_t row = (uint32_t)n->threads.n;
@@ -62,8 +63,8 @@ static uint32_t add_thread(struct noise *n, uint32_t pid, uint32_t tid)
 	return row;
 }
 
-/* The row of a thread of the trace. An exec makes another one of the trace, and of the kernel's
- * the same. */
+/* The row of a thread of the trace. An exec makes another one of the trace, and of the kernel's the
+ * same. The pointer holds until a row is added. `rows` has the row + 1; 0: not asked yet. */
 static struct noise_thread *thread_of(struct noise *n, uint32_t thread)
 {
 	const struct trace_thread *t = &n->walk->info->threads.at[thread];
@@ -85,7 +86,9 @@ static struct noise_thread *thread_of(struct noise *n, uint32_t thread)
 
 /* --- the kernel's accounts -------------------------------------------------------------------- */
 
-/* A thread that was not there before the recording began from nothing. */
+/* A thread that was not there before the recording began from nothing. The start time tells a
+ * thread from a later one that got its number (proc_pid_stat(5), field 22). began stays 0 for a
+ * thread that the recording saw begin, so that all of its time counts. */
 static void take_account(struct noise *n, uint32_t pid, uint32_t tid, bool running,
 			 const struct thread_account *a)
 {
@@ -121,7 +124,9 @@ static void take_name(struct noise *n, uint32_t pid, uint32_t tid)
 		fclose(f);
 }
 
-/* True: the process is there. */
+/* True: the process is there. Reading /proc, unlike a record, tells of threads that recorded
+ * nothing, too. A process that may not be read has no accounts, and no error: its other figures
+ * stand. */
 static bool look_at_process(struct noise *n, uint32_t pid, bool running)
 {
 	char path[64];
@@ -156,7 +161,9 @@ void noise_add_process(struct noise *n, uint32_t pid, bool running)
 	look_at_process(n, pid, running);
 }
 
-/* Processes that are gone are left out from now on; their threads keep what the last look found. */
+/* Processes that are gone are left out from now on; their threads keep what the last look found.
+ * `gone` is set for all first: those that are found take it back. The last process moves into the
+ * place of one that has gone, so that the place is looked at again. */
 void noise_look(struct noise *n)
 {
 	struct machine_account machine;
@@ -174,8 +181,8 @@ void noise_look(struct noise *n)
 
 /* --- switches --------------------------------------------------------------------------------- */
 
-/* The event's number is that of the trace's table, found once. A shorter record is a damaged
- * one. */
+/* The event's number is that of the trace's table, found once. A shorter record is a damaged one.
+ * The payload is read by its struct (shared/tasks.h): its size must be checked before. */
 static bool is_switch(struct noise *n, const struct event *e)
 {
 	const struct trace_event *t;
@@ -217,7 +224,9 @@ static uint32_t open_function(const struct noise *n, const struct noise_thread *
 	return lane && lane->open.n ? lane->open.at[lane->open.n - 1].function : FN_NONE;
 }
 
-/* An interruption is counted where it ends; the function is the one in which it began. */
+/* An interruption is counted where it ends; the function is the one in which it began. A thread
+ * that went on without having been seen to go has no beginning of its interruption: that one is not
+ * counted. */
 static void go_on(struct noise *n, struct noise_thread *t, uint64_t ns)
 {
 	uint64_t lasted = ns > t->off_ns ? ns - t->off_ns : 0;
@@ -232,7 +241,8 @@ static void go_on(struct noise *n, struct noise_thread *t, uint64_t ns)
 }
 
 /* Switches come from another source than calls, as another thread of the trace with the same
- * number: the row is one, and the calls are on the lane that told the last one. */
+ * number: the row is one, and the calls are on the lane that told the last one. Payloads have no
+ * alignment, hence the copy. */
 void noise_take(struct noise *n, const struct walk_step *s)
 {
 	struct noise_thread *t = thread_of(n, s->thread);
@@ -288,6 +298,7 @@ static int compare_functions(const void *a, const void *b)
 	return c ? c : by_number(y->function, x->function);
 }
 
+/* It is called once, when no step comes any more. */
 void noise_sort(struct noise *n)
 {
 	if (n->threads.n)

@@ -34,7 +34,8 @@ static size_t shown(size_t rows, uint64_t most)
 	return most && most < rows ? (size_t)most : rows;
 }
 
-/* False: not known. */
+/* False: not known. By its place in the struct, so that a row of `figures` is all that a new one
+ * needs. A count that went back is 0, not a huge number. */
 static bool figure_of(const struct noise_thread *t, const struct noise_figure *f, uint64_t *out)
 {
 	uint64_t began, latest;

@@ -80,8 +80,9 @@ static void close_cursor(void *cursor)
 	free(c);
 }
 
-/* The whole is the number of records that the trace's table tells; there are about as many
- * events. */
+/* The whole is the number of records that the trace's table tells; there are about as many events.
+ * *p and `inner` outlive the reading. The shape of the inner input stays: a function that it lacks
+ * is NULL here, too, since readers choose their way by that. */
 struct summary_input progress_input(struct progress *p, const struct summary_input *inner)
 {
 	struct summary_input in = *inner;

@@ -41,7 +41,7 @@ void rates_free(struct rates *r)
 /* --- rows ------------------------------------------------------------------------------------- */
 
 /* Finds the row of this name and file, or makes it; takes the name over. A linear search does: it
- * is asked once for each function of each image. */
+ * is asked once for each function of each image. A file's text is the trace's, and is not freed. */
 static uint32_t row_named(struct rates *r, enum rates_by by, char *name, const char *file)
 {
 	for (size_t i = 0; i < r->rows[by].n; i++) {
@@ -55,7 +55,7 @@ static uint32_t row_named(struct rates *r, enum rates_by by, char *name, const c
 }
 
 /* The row of the walk's function; rows of two images with equal name and file are one. Makes its
- * module's row, too. */
+ * module's row, too. `functions` has the row + 1, so that 0 says: not asked yet. */
 static uint32_t function_row(struct rates *r, uint32_t function)
 {
 	const struct walk_function *f = &r->walk->functions.at[function];
@@ -99,7 +99,9 @@ static struct rates_sum *sum_of(struct rates *r, enum rates_by by, uint32_t row)
 	return &r->rows[by].at[row].sums[RATES_NOW];
 }
 
-/* The time since the lane's latest step was the topmost call's. */
+/* The time since the lane's latest step was the topmost call's. Called before a step changes the
+ * stack, and at the end of a turn. Times of one lane may come late by another thread's clock: they
+ * never go back. */
 static void spend_time(struct rates *r, struct rates_lane *l, uint64_t ns)
 {
 	uint64_t spent = ns > l->last ? ns - l->last : 0;
@@ -123,7 +125,8 @@ static struct rates_open *open_of(struct rates_lane *l, enum rates_by by, uint32
 	return &l->open[by].at[row];
 }
 
-/* Only the outermost call of a row on a stack begins its total. */
+/* Only the outermost call of a row on a stack begins its total. A recursive call would count its
+ * time twice. */
 static void begin_in(struct rates *r, struct rates_lane *l, enum rates_by by, uint32_t row)
 {
 	struct rates_open *o = open_of(l, by, row);
@@ -133,7 +136,8 @@ static void begin_in(struct rates *r, struct rates_lane *l, enum rates_by by, ui
 	sum_of(r, by, row)->calls++;
 }
 
-/* Adds the time of the row's outermost call since the turn began, or since the call did. */
+/* Adds the time of the row's outermost call since the turn began, or since the call did. `since`
+ * moves to now, so that the next turn has the rest: settling twice at one time adds nothing. */
 static void settle_total(struct rates *r, struct rates_lane *l, enum rates_by by, uint32_t row)
 {
 	struct rates_open *o = open_of(l, by, row);
@@ -151,8 +155,8 @@ static void end_in(struct rates *r, struct rates_lane *l, enum rates_by by, uint
 		settle_total(r, l, by, row);
 }
 
-/* A duration counts in the turn and in the whole at once: percentiles of two turns do not add
- * up. */
+/* A duration counts in the turn and in the whole at once: percentiles of two turns do not add up.
+ * RATES_ALL and RATES_NOW stand beside each other in the enumeration. */
 static void add_duration(struct rates *r, enum rates_by by, uint32_t row, uint64_t ns)
 {
 	for (unsigned s = RATES_ALL; s <= RATES_NOW; s++) {
@@ -168,7 +172,8 @@ static void add_duration(struct rates *r, enum rates_by by, uint32_t row, uint64
 /* --- steps ------------------------------------------------------------------------------------ */
 
 /* The lane of the step, as its latest thread: a coroutine may have moved to another one. A lane
- * with a step is not over. */
+ * with a step is not over. The pointer holds until a lane is added. pid and tid are kept for
+ * rates_turn(), which must not read the trace's table: its thread is another one. */
 static struct rates_lane *lane_of(struct rates *r, const struct walk_step *s)
 {
 	const struct trace_thread *t = &r->walk->info->threads.at[s->thread];
@@ -197,7 +202,8 @@ static void begin_call(struct rates *r, struct rates_lane *l, const struct walk_
 	r->calls[RATES_NOW]++;
 }
 
-/* Calls that have no end of their own (open at the end, cut by a loss) have no duration. */
+/* Calls that have no end of their own (open at the end, cut by a loss) have no duration. A lane
+ * that was met in the middle of a call has ends without beginnings: they are passed over. */
 static void end_call(struct rates *r, struct rates_lane *l, const struct walk_step *s)
 {
 	const unsigned endless = WALK_UNFINISHED | WALK_CUT | WALK_UNFOLLOWED;
@@ -217,7 +223,8 @@ static void end_call(struct rates *r, struct rates_lane *l, const struct walk_st
 	add_duration(r, RATES_THREADS, l->thread, walk_ns(r->walk, s->ticks));
 }
 
-/* Losses are counted; of the rest only beginnings and ends of calls matter. */
+/* Losses are counted; of the rest only beginnings and ends of calls matter. The whole time since
+ * the lane's last step is accounted for before the stack changes. */
 int rates_take(void *arg, const struct walk_step *s)
 {
 	struct rates *r = arg;
@@ -243,7 +250,8 @@ void rates_reach(struct rates *r, uint64_t ns)
 
 /* --- turns ------------------------------------------------------------------------------------ */
 
-/* Open calls have their part of the turn, up to its end. */
+/* Open calls have their part of the turn, up to its end. A thread whose `over` is set has gone
+ * without ending its calls (an exec, a kill): they take no more time. */
 static void settle_lane(struct rates *r, struct rates_lane *l)
 {
 	spend_time(r, l, r->latest);
@@ -283,6 +291,8 @@ static void turn_row(struct rates_row *row)
 	*now = (struct rates_sum){ 0 };
 }
 
+/* Lives is asked only of lanes that made no step, since it looks into /proc. All percentiles of the
+ * turn are made before its histograms are thrown away with their pool. */
 void rates_turn(struct rates *r, bool (*lives)(uint32_t pid, uint32_t tid))
 {
 	r->threads_on = 0;
@@ -306,6 +316,8 @@ void rates_turn(struct rates *r, bool (*lives)(uint32_t pid, uint32_t tid))
 	r->began = r->latest;
 }
 
+/* The whole is the time of all threads in recorded calls, not that of the clock: threads that run
+ * side by side would else have more than 100 %. */
 unsigned rates_share(const struct rates *r, enum rates_span span, uint64_t ns)
 {
 	uint64_t all = 0;

@@ -68,7 +68,8 @@ static int ask_debug_info(const struct sym_module *now, uint64_t vaddr, char **p
 	return e;
 }
 
-/* *path is for the caller to free. Opening a file's debug information may take a second. */
+/* *path is for the caller to free. Opening a file's debug information may take a second. 0, or
+ * -errno and *err. */
 int source_line_of(const struct trace_info *info, const char *name, const char *module, char **path,
 		   uint32_t *line, struct err *err)
 {
@@ -127,7 +128,9 @@ static bool is_regular(const char *path)
 	return !stat(path, &st) && S_ISREG(st.st_mode);
 }
 
-/* Fails silently: the caller says what it wanted the file for. */
+/* Fails silently: the caller says what it wanted the file for. The path as it was told, else each
+ * of its ends below the working directory: sources that were built elsewhere, and checked out here.
+ * free() it; NULL: there is none. */
 char *source_line_file(const char *path)
 {
 	char *clean, *found = NULL;

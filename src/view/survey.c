@@ -31,7 +31,8 @@ static uint64_t hash_of(const char *name, const char *module)
 	return table_hash_text(table_hash_text(0, name), module) | 1;
 }
 
-/* The next hash is tried where two rows have the same. *at: where it is, or is to be. */
+/* The next hash is tried where two rows have the same. *at: where it is, or is to be. Names decide,
+ * not hashes: two texts may have one. */
 static uint32_t look_up(const struct survey *s, const char *name, const char *module, uint64_t *at)
 {
 	uint64_t row;
@@ -66,7 +67,9 @@ static uint32_t row_named(struct survey *s, char *name, const char *module)
 	return row;
 }
 
-/* The row of a function of the image; known ones are found by their number, without their name. */
+/* The row of a function of the image; known ones are found by their number, without their name.
+ * Overloads have rows of their own, as in the report. + 1, since the map does not keep a key of
+ * 0. */
 static uint32_t row_of(struct survey_reading *r, uint32_t fn)
 {
 	struct survey *s = r->s;
@@ -90,7 +93,9 @@ static uint32_t row_of(struct survey_reading *r, uint32_t fn)
 
 /* --- spans ------------------------------------------------------------------------------------ */
 
-/* A short call beside a short one becomes part of it. */
+/* A short call beside a short one becomes part of it. A call of a grain or more keeps a span of its
+ * own, so that it is seen by itself and can be chosen. SURVEY_MANY stands where the joined calls
+ * are of several functions. */
 static bool joins(const struct survey *s, struct survey_span *last, const struct survey_span *span)
 {
 	if (span->end - span->begin >= s->grain || span->begin > last->end + s->grain ||
@@ -102,8 +107,9 @@ static bool joins(const struct survey *s, struct survey_span *last, const struct
 	return true;
 }
 
-/* Spans come by their ends, so a depth's spans are in order of time. Depths beyond SURVEY_DEPTH
- * are not drawn. */
+/* Spans come by their ends, so a depth's spans are in order of time. Depths beyond SURVEY_DEPTH are
+ * not drawn. SURVEY_SPANS bounds the memory: threads and depths are the program's, and each could
+ * have as many spans as there are grains. `cut` lets the screen say so. */
 static void add_span(struct survey_reading *r, unsigned depth, struct survey_span span)
 {
 	struct survey *s = r->s;
@@ -147,8 +153,9 @@ static uint64_t ns_of(const struct survey *s, uint64_t ticks)
 	return trace_clock_delta_ns(&s->info->clock, ticks);
 }
 
-/* Counts the call as `brace report --histogram` does: without what its thread slept, if the
- * trace tells it. begin: when it began as it is drawn. */
+/* Counts the call as `brace report --histogram` does: without what its thread slept, if the trace
+ * tells it. begin: when it began as it is drawn. powers[0] has 0 and 1 ns, powers[k] those from 2^k
+ * to less than 2^(k+1). */
 static void add_duration(struct survey_reading *r, uint32_t row, uint64_t begin,
 			 const struct call_step *step)
 {
@@ -173,8 +180,9 @@ static survey_stack *stack_of(struct survey_reading *r, uint32_t track)
 	return &r->stacks.at[track];
 }
 
-/* Ends the call at the step's depth, and those above it whose ends were lost. An unfinished call
- * is drawn, but has no duration. */
+/* Ends the call at the step's depth, and those above it whose ends were lost. An unfinished call is
+ * drawn, but has no duration. The span ends a duration behind its beginning as it was recorded,
+ * sleep included: a lane shows time that passed. */
 static void end_call(struct survey_reading *r, survey_stack *stack, const struct call_step *s)
 {
 	const struct survey_open open = stack->at[s->depth];
@@ -188,7 +196,9 @@ static void end_call(struct survey_reading *r, survey_stack *stack, const struct
 		add_duration(r, open.row, open.tsc, s);
 }
 
-/* Whole calls that come at their end (CALL_SPAN) are counted, but have no place in lanes. */
+/* Whole calls that come at their end (CALL_SPAN) are counted, but have no place in lanes. The
+ * stack's depth follows the steps': an entry at a depth that is open already ends what lost its
+ * end. */
 static void take_step(void *arg, const struct call_step *s)
 {
 	struct survey_reading *r = arg;
@@ -221,7 +231,8 @@ static int read_thread(struct survey_reading *r, const struct summary_input *in,
 	return e;
 }
 
-/* coroutines: as gathered_new() takes it. */
+/* coroutines: as gathered_new() takes it. On success coroutines[] says of which threads calls ran
+ * on stacks that are not their own. A failure is negative; survey_free() frees what was made. */
 static int read_all(const struct summary_input *in, uint64_t from_ns, uint64_t to_ns,
 		    bool *coroutines, struct survey *out, struct err *err)
 {
@@ -245,6 +256,8 @@ static int read_all(const struct summary_input *in, uint64_t from_ns, uint64_t t
 	return e < 0 ? e : 0;
 }
 
+/* A coroutine goes on on another thread: read thread by thread its calls are halves. Such a trace
+ * is read a second time, with those threads' events gathered in the order of time. */
 int survey_make(const struct summary_input *in, uint64_t from_ns, uint64_t to_ns,
 		struct survey *out, struct err *err)
 {

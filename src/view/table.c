@@ -37,7 +37,8 @@ static int by_text(const struct table_view *t, uint32_t x, uint32_t y)
 	return c ? c : strcmp(t->rows->file(t->of, x), t->rows->file(t->of, y));
 }
 
-/* Equal numbers by name, as reports have them. */
+/* Equal numbers by name, as reports have them. The column behind the last one is the name.
+ * `reverse` turns the whole order around, names, too. */
 static int compare_rows(const void *a, const void *b, void *arg)
 {
 	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
@@ -74,7 +75,8 @@ void table_set_filter(struct table_view *t, const char *filter)
 	t->filter = filter && *filter ? mem_strdup(filter) : NULL;
 }
 
-/* n: rows that there are now. The bar stays on its row, wherever that goes. */
+/* n: rows that there are now. The bar stays on its row, wherever that goes. Call it when rows,
+ * order or filter have changed: drawing and keys use `order` alone. */
 void table_update(struct table_view *t, size_t n)
 {
 	uint32_t chosen = table_chosen(t);

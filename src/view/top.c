@@ -68,7 +68,8 @@ static uint64_t per_second(uint64_t n, uint64_t ns)
 	return ns ? (uint64_t)((unsigned __int128)n * 1000000000 / ns) : 0;
 }
 
-/* The number that a column sorts by. Calls are a rate; the mean is of calls with a duration. */
+/* The number that a column sorts by. Calls are a rate; the mean is of calls with a duration. The
+ * numbers are those that are shown, so that a sorted column looks sorted. */
 static uint64_t number_at(const void *of, size_t row, unsigned column)
 {
 	const struct rates_sum *s = sum_at(of, row);
@@ -136,7 +137,8 @@ void top_free(struct top *t)
 		table_free(&t->tables[by]);
 }
 
-/* After each turn, and when the order or the filter has changed. */
+/* After each turn, and when the order or the filter has changed. The bar is moved only if its row
+ * is gone. */
 void top_update(struct top *t)
 {
 	struct table_view *table = &t->tables[t->by];
@@ -165,7 +167,8 @@ static void tenths(char to[TABLE_TEXT], uint64_t part, uint64_t whole)
 	snprintf(to, TABLE_TEXT, "%" PRIu64 ".%" PRIu64, n / 10, n % 10);
 }
 
-/* The sentence about the tracing's cost; free() it. */
+/* The sentence about the tracing's cost; free() it. Both are parts of the time that has passed, of
+ * one CPU: 200 % is two CPUs. */
 static char *cost_line(const struct top_facts *f)
 {
 	char own[TABLE_TEXT], calls[TABLE_TEXT];
@@ -336,7 +339,8 @@ static void print_row(const struct table_view *t, uint32_t row, struct out *out)
 	out_char(out, '\n');
 }
 
-/* For --batch: one turn, as the screen has it, with a blank line behind. */
+/* For --batch: one turn, as the screen has it, with a blank line behind. Foreign text is escaped:
+ * names are the program's, and the output may be a terminal. */
 void top_print(const struct top *t, const struct top_facts *f, size_t n, struct out *out)
 {
 	const struct table_view *table = &t->tables[t->by];
