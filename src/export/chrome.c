@@ -123,7 +123,8 @@ static int take_step(void *arg, const struct walk_step *s)
 	return 0;
 }
 
-/* Names of threads stand at the end, when all lanes are known. */
+/* Names of threads stand at the end, when all lanes are known. Viewers take metadata (M) wherever
+ * it stands. Each lane names its process again, which does no harm. */
 static void put_names(struct chrome *c)
 {
 	const struct trace_info *info = c->walk.info;

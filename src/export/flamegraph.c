@@ -46,7 +46,8 @@ uint64_t flamegraph_own_weight(const struct call_tree *t, uint32_t i)
 	return t->job->weight == WEIGHT_CALLS ? t->nodes.at[i].calls : t->nodes.at[i].self;
 }
 
-/* Parents come before their children: one pass up for the widths, one down for the places. */
+/* Parents come before their children: one pass up for the widths, one down for the places. Widths
+ * are doubles, since a picture of 1200 pixels needs no more; sums of weights stay whole numbers. */
 void flamegraph_lay_out(struct picture *p)
 {
 	const struct call_tree *t = &p->tree;
@@ -78,7 +79,8 @@ void flamegraph_lay_out(struct picture *p)
 }
 
 /* Warm colours, and cold ones for the kernel; equal names have equal ones. Roots, which are
- * threads, are grey. */
+ * threads, are grey. FNV-1a: the colour depends on the name alone, so that two pictures can be
+ * compared. */
 static void put_colour(struct out *o, const char *name, bool root, bool kernel)
 {
 	uint32_t h = 2166136261u;

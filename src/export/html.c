@@ -75,7 +75,8 @@ static int pack_block(void *arg, const char *bytes, size_t n)
 	return deflate_add(p->deflater, bytes, n, p->err);
 }
 
-/* Column by column, so that like stands by like. */
+/* Column by column, so that like stands by like. zlib finds more repetitions within a column than
+ * within a lane. The page undoes this by the bytes of each lane's columns (put_lane()). */
 static int pack_columns(const struct html_page *g, struct packer *p, struct err *err)
 {
 	const size_t lanes = g->columns.lanes.n;
@@ -110,7 +111,7 @@ static int put_columns(const struct html_page *g, struct err *err)
 struct keyed_function { char *key; uint32_t function; };
 
 /* A function's identity over all images: its file and address, or, in a file that is traced as a
- * library's names alone, file and name. "" for what nothing defines. */
+ * library's names alone, file and name. "" for what nothing defines. free() it. */
 static char *key_of(const struct walk *w, uint32_t i)
 {
 	const struct trace_module *m = NULL;
@@ -134,7 +135,8 @@ static int by_key(const void *a, const void *b)
 	return c ? c : (x->function > y->function) - (x->function < y->function);
 }
 
-/* Gives functions with equal keys the same row, in the order of their keys. */
+/* Gives functions with equal keys the same row, in the order of their keys. After the walk, when
+ * all functions are known. */
 static void number_rows(struct html_page *g)
 {
 	size_t n = g->walk.functions.n;
@@ -195,7 +197,7 @@ static void put_function(struct out *o, const struct html_page *g, uint32_t func
 }
 
 /* A row's name is that of the first function that has it. "rows" leads from a function of the
- * columns to its row. */
+ * columns to its row. From the last function to the first, so that `first` keeps the first. */
 static void put_functions(const struct html_page *g, struct out *o)
 {
 	uint32_t *first = mem_realloc(NULL, g->rows + 1, sizeof(*first));
@@ -335,7 +337,9 @@ static void put_about_escaped(const struct html_page *g)
 
 /* --- the page ------------------------------------------------------------------------------- */
 
-/* The page. The policy stands first, before any byte that comes from the trace. */
+/* The page. The policy stands first, before any byte that comes from the trace. No byte of the
+ * trace stands in an element that a browser would run: the script has a hash in the policy, and
+ * base64 has no <. */
 static int put_page(const struct html_page *g, struct err *err)
 {
 	struct out *o = g->job->out;
@@ -360,7 +364,8 @@ static int put_page(const struct html_page *g, struct err *err)
 	return r ? r : o->error;
 }
 
-/* Threads' sleeps are part of no walk: they are noted as they come by. */
+/* Threads' sleeps are part of no walk: they are noted as they come by. Sleeps are events of the
+ * source that the walk passes over. -errno ends the walk, as a fault of the source does. */
 static int next_between(struct source *s, struct event *out, struct err *err)
 {
 	struct html_page *g = (struct html_page *)((char *)s - offsetof(struct html_page, between));

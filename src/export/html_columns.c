@@ -150,8 +150,9 @@ static bool is_plain(const struct walk_step *s, uint64_t shown)
 	return s->ticks == shown && s->self == s->ticks - inside;
 }
 
-/* An end that the page cannot compute is marked, with the times that brace found: after a loss,
- * and where sleeps or handlers are taken out of them. */
+/* An end that the page cannot compute is marked, with the times that brace found: after a loss, and
+ * where sleeps or handlers are taken out of them. `shown` is a stack of the times at which the page
+ * saw the open calls begin. */
 static int take_end(struct html_columns *c, const struct walk_step *s)
 {
 	struct html_lane *l = &c->lanes.at[s->lane];
@@ -266,7 +267,8 @@ static int go_on(struct html_columns *c, uint32_t lane, uint64_t now)
 }
 
 /* A switch that the kernel records is one record, of the thread that stops: it says of another one
- * that it goes on. The idle tasks are one thread there for all CPUs, without a state of its own. */
+ * that it goes on. The idle tasks are one thread there for all CPUs, without a state of its own.
+ * The map holds the lanes of threads that have stopped at least once: another one cannot go on. */
 static int go_on_in_kernel(struct html_columns *c, const struct walk_step *s, uint32_t next,
 			   uint64_t now)
 {
@@ -309,7 +311,8 @@ static bool begins_with(const char *text, const char *head)
 	return !strncmp(text, head, strlen(head));
 }
 
-/* A call's state names the event of its entry. */
+/* A call's state names the event of its entry. A call whose entry was not recorded has no state:
+ * entered is 0. */
 static int take_syscall(struct html_columns *c, const struct walk_step *s, uint64_t now,
 			const char *name)
 {

@@ -60,7 +60,8 @@ struct by_day {
 /* --- files -------------------------------------------------------------------------------- */
 
 /* "host=NAME", which is one component of a path whatever the name is: Hive's way of writing it,
- * that readers take back. */
+ * that readers take back. The name is the recording host's, from a file that anybody may have
+ * written: a slash in it would lead out of the directory. free() it. */
 static char *host_folder(const char *host)
 {
 	static const char plain[] =
@@ -91,7 +92,10 @@ static int make_folder(struct by_day *b, const char *name)
 	return r;
 }
 
-/* The names of two traces' files differ, so that they can be moved into one tree. */
+/* The names of two traces' files differ, so that they can be moved into one tree. The time of the
+ * recording's begin tells traces apart, the number the files of one trace, of which a day may have
+ * several: a file that find_day() ended is not opened again. 0, or -errno and b->err: a place that
+ * has rows by then is end_day()'s to free. */
 static int begin_day(struct by_day *b, struct day *d, uint64_t day)
 {
 	const time_t seconds = (time_t)(day * (DAY_NS / 1000000000));
@@ -117,6 +121,7 @@ static int begin_day(struct by_day *b, struct day *d, uint64_t day)
 	return r;
 }
 
+/* A place without a file is ended already. 0, or -errno and b->err. */
 static int end_day(struct by_day *b, struct day *d)
 {
 	if (!d->rows)
@@ -126,7 +131,8 @@ static int end_day(struct by_day *b, struct day *d)
 	return files_end(&d->file, b->err);
 }
 
-/* The day's file is open then: where too many are, the one that had no row for longest ends. */
+/* The day's file is open then: where too many are, the one that had no row for longest ends.
+ * OPEN_MOST bounds the memory, whatever times a damaged file has. */
 static int find_day(struct by_day *b, uint64_t day, struct day **found)
 {
 	struct day *oldest = &b->open[0];
@@ -147,7 +153,8 @@ static int find_day(struct by_day *b, uint64_t day, struct day **found)
 
 /* --- rows --------------------------------------------------------------------------------- */
 
-/* A call whose return is not followed has no duration. */
+/* A call whose return is not followed has no duration. The own time is taken at the call's end:
+ * ticks become ns by the clock's rate there. */
 static void put_durations(struct by_day *b, struct parquet *p, const struct walk_step *s)
 {
 	const struct trace_clock *clock = &b->walk.info->clock;
@@ -162,6 +169,7 @@ static void put_durations(struct by_day *b, struct parquet *p, const struct walk
 	parquet_number(p, SELF, trace_clock_span_ns(clock, begin + s->ticks - s->self, s->self));
 }
 
+/* Only columns that are optional (columns[]) may have no text. */
 static void put_text(struct parquet *p, enum column column, const char *text)
 {
 	if (text)
@@ -170,6 +178,7 @@ static void put_text(struct parquet *p, enum column column, const char *text)
 		parquet_null(p, column);
 }
 
+/* Each column gets exactly one value or null, in any order: parquet_row() then ends the row. */
 static void put_row(struct by_day *b, struct parquet *p, const struct walk_step *s, uint64_t real)
 {
 	const struct walk_lane *l = &b->walk.lanes.at[s->lane];

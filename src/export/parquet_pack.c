@@ -9,7 +9,8 @@ enum { BLOCK = 128, SMALL = 32, SMALLS = BLOCK / SMALL };
 /* Bits that wait for a whole byte. */
 struct bits { struct bytes *to; unsigned __int128 held; unsigned n; };
 
-/* Appends the lowest `width` bits of v, the lowest first. */
+/* Appends the lowest `width` bits of v, the lowest first. At most 7 bits wait and 64 come: 128 bits
+ * hold them. */
 static void put_bits(struct bits *b, uint64_t v, unsigned width)
 {
 	b->held |= (unsigned __int128)v << b->n;
@@ -21,7 +22,9 @@ static void put_bits(struct bits *b, uint64_t v, unsigned width)
 
 /* --- differences -------------------------------------------------------------------------- */
 
-/* A block's differences less their smallest one, each small block with its own width. */
+/* A block's differences less their smallest one, each small block with its own width.
+ * DELTA_BINARY_PACKED of parquet-format's Encodings.md: the smallest difference, the four widths,
+ * then the small blocks. The comparison is with a sign, the subtraction wraps. */
 static void put_block(struct bytes *to, uint64_t *differences, size_t n)
 {
 	int64_t least = (int64_t)differences[0];
@@ -45,6 +48,7 @@ static void put_block(struct bytes *to, uint64_t *differences, size_t n)
 		put_bits(&bits, i < n ? differences[i] : 0, width[i / SMALL]);
 }
 
+/* The head: numbers of a block, small blocks in it, all numbers, and the first of them. */
 void parquet_pack_differences(struct bytes *to, const int64_t *numbers, size_t n)
 {
 	uint64_t differences[BLOCK];
@@ -64,6 +68,8 @@ void parquet_pack_differences(struct bytes *to, const int64_t *numbers, size_t n
 
 /* --- runs --------------------------------------------------------------------------------- */
 
+/* One run of bit-packed numbers: its head is the number of groups of eight, and a 1 (Encodings.md,
+ * RLE). Zeros fill the last group; the page's number of values says where they end. */
 void parquet_pack_bits(struct bytes *to, const int64_t *numbers, size_t n, unsigned width)
 {
 	const size_t eights = (n + 7) / 8;
@@ -74,6 +80,8 @@ void parquet_pack_bits(struct bytes *to, const int64_t *numbers, size_t n, unsig
 		put_bits(&bits, i < n ? (uint64_t)numbers[i] : 0, width);
 }
 
+/* Runs of equal levels: the head is twice the length, and the level follows in a byte, since its
+ * width is one bit. */
 void parquet_pack_levels(struct bytes *to, const uint8_t *levels, size_t n)
 {
 	for (size_t i = 0, end; i < n; i = end) {

@@ -16,7 +16,8 @@ static int no_room(struct err *err)
 		       strerror(errno));
 }
 
-/* Writes the stream's full block to the file. */
+/* Writes the stream's full block to the file. 0, or -errno and *err. A number of a block has 32
+ * bits: 16 TiB of blocks. */
 static int put_block(struct parts *f, struct one_part *s, struct err *err)
 {
 	off_t at = (off_t)f->blocks * PARTS_BLOCK;
@@ -84,6 +85,8 @@ static int get_block(const struct parts *f, uint32_t block, char *to, struct err
 	return 0;
 }
 
+/* Blocks of a part come in their order, the one in memory last. The part stays as it is, so that it
+ * can be read again. 0, what `take` returned, or -errno and *err. */
 int parts_read(const struct parts *f, uint32_t part,
 	       int (*take)(void *arg, const char *bytes, size_t n), void *arg, struct err *err)
 {

@@ -46,7 +46,9 @@ static uint32_t task_of(struct uftrace *u, const struct walk_step *s)
 	return (uint32_t)row;
 }
 
-/* uftrace's record: time, then type, magic, depth and an address of 48 bits in one word. */
+/* uftrace's record: time, then type, magic, depth and an address of 48 bits in one word. Bits 0 and
+ * 1 are the type, 3 to 5 the magic, 6 to 15 the depth, 16 to 63 the address (uftrace's struct
+ * uftrace_record). files_address() stays below 2^48. */
 static int put_record(struct uftrace *u, const struct walk_step *s, unsigned type, uint64_t value)
 {
 	struct uftrace_record r = { s->ns, type | RECORD_MAGIC << 3 | (uint64_t)s->depth << 6 |
@@ -109,7 +111,8 @@ static void put_uint(struct out *o, uint64_t v, unsigned bytes)
 		out_char(o, (char)v);
 }
 
-/* The machine's order of bytes is little-endian, as brace's. */
+/* The machine's order of bytes is little-endian, as brace's. The head has 40 bytes (struct
+ * uftrace_file_header); the bits of EXE_NAME and its like say which lines follow. */
 static int put_info(struct uftrace *u, uint32_t i)
 {
 	enum { TASK_SESSION = 2, SYMBOLS_RELATIVE = 32, MAX_STACK = 64 };
