@@ -65,7 +65,8 @@ static const struct table_rows thread_rows = { columns, COLUMNS_N, "THREAD", num
 
 /* --- functions -------------------------------------------------------------------------------- */
 
-/* The row under the bar is the chosen function on all screens. */
+/* The row under the bar is the chosen function on all screens. The texts are the summary's, and
+ * live as long as *b. */
 static void choose_row(struct browse *b)
 {
 	uint32_t row = table_chosen(&b->function_table);

@@ -93,7 +93,7 @@ static void print_threads(const struct noise *n, uint64_t most, struct out *o)
 	}
 }
 
-/* Time in which no recorded function was open is a row of its own. */
+/* Time in which no recorded function was open is a row of its own. The text is the walk's. */
 static const char *function_text(const struct noise *n, const struct noise_function *f)
 {
 	return f->function == FN_NONE ? "(no recorded function)"
@@ -118,7 +118,8 @@ static void print_functions(const struct noise *n, uint64_t most, struct out *o)
 	}
 }
 
-/* The sources of the figures, and what nobody can tell. */
+/* The sources of the figures, and what nobody can tell. A thread that ended between two looks (0.1
+ * s) was last seen at the one before. */
 static void print_sources(const struct noise *n, struct out *o)
 {
 	size_t gone = 0;
@@ -160,7 +161,8 @@ static void print_json_times(const struct noise *n, const struct noise_times *t,
 			   t->preempted_ns, t->preempted, t->waited_ns, t->waited);
 }
 
-/* A figure that is not known is null; times are in nanoseconds. */
+/* A figure that is not known is null; times are in nanoseconds. A name of TRACE_COMM bytes may have
+ * no NUL. */
 static void print_json_thread(const struct noise *n, const struct noise_thread *t, struct out *o)
 {
 	char comm[TRACE_COMM + 1] = "";

@@ -41,13 +41,15 @@ static enum rates_span span_of(const struct top *t)
 	return t->all ? RATES_ALL : RATES_TURN;
 }
 
-/* The time by which shares and rates are computed. */
+/* The time by which shares and rates are computed. ns of CLOCK_MONOTONIC, 0 before the first turn
+ * has ended. */
 static uint64_t span_ns(const struct top *t)
 {
 	return t->all ? t->rates->all_ns : t->rates->turn_ns;
 }
 
-/* The rates behind a row of the table. */
+/* The rates behind a row of the table. `of` is a struct top_table, which the generic table knows
+ * nothing about. The pointer holds until a step adds a row: the caller has the lock. */
 static const struct rates_row *row_at(const void *of, size_t row)
 {
 	const struct top_table *t = of;
@@ -262,7 +264,8 @@ static enum rates_by by_of_key(const struct top *t, unsigned key)
 	}
 }
 
-/* While the prompt is open all keys are its. An empty text shows all rows again. */
+/* While the prompt is open all keys are its. An empty text shows all rows again. Rows of each kind
+ * have a filter of their own. */
 static void take_filter(struct top *t, const struct view_event *e)
 {
 	if (prompt_key(&t->prompt, e) != PROMPT_GIVEN)
@@ -356,7 +359,9 @@ void top_print(const struct top *t, const struct top_facts *f, size_t n, struct 
 	out_char(out, '\n');
 }
 
-/* Percents have two decimals, times are nanoseconds. Threads and modules have no module. */
+/* Percents have two decimals, times are nanoseconds. Threads and modules have no module. Percents
+ * are integers of hundredths, printed without floating point, so that every locale and reader has
+ * the same digits. */
 static void print_row_json(const struct top *t, const struct table_view *table, uint32_t row,
 			   struct out *out)
 {
