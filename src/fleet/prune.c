@@ -56,7 +56,8 @@ static int delete_from(const struct fleet_prune *p, size_t server, enum fleet_ta
 	return r;
 }
 
-/* Until nothing is to be deleted any more. */
+/* Until nothing is to be deleted any more. Mutations of others in this database are waited for,
+ * too. 0, or -errno and *err. */
 static int wait_for_server(const struct fleet_prune *p, size_t server, struct err *err)
 {
 	char *sql = mem_printf("SELECT count() FROM system.mutations WHERE database = '%s' AND is_done = 0"
@@ -97,6 +98,8 @@ static int prune_runs(const struct fleet_prune *p, size_t server, const uint64_t
 	return r ? r : wait_for_server(p, server, err);
 }
 
+/* A fleet_asker. Portions keep a statement below ClickHouse's max_query_size of 256 KiB; runs that
+ * have gone count even if a later portion fails. */
 static int prune_server(void *arg, size_t server, struct err *err)
 {
 	struct fleet_prune *p = arg;

@@ -113,7 +113,8 @@ static int open_rows(struct fleet_rows *rows, const char *names, struct err *err
 	return r;
 }
 
-/* One row, of n columns. */
+/* One row, of n columns. `cells` is the caller's room for n, used again for each row; texts in it
+ * point into the line. 0, or -EPROTO and *err. */
 static int take_row(struct fleet_rows *rows, const struct column_type *columns, unsigned n,
 		    char *line, struct query_cell *cells, struct err *err)
 {
@@ -154,6 +155,8 @@ static int take_rows(struct fleet_rows *rows, char *types, char *text, struct er
 	return r;
 }
 
+/* Changes the text. The first line has the names, the second the types
+ * (TabSeparatedWithNamesAndTypes), each of the others is a row. */
 int fleet_rows_take(struct fleet_rows *rows, char *text, struct err *err)
 {
 	char *names, *types;
@@ -187,6 +190,8 @@ struct inquiry {
 	struct fleet_rows rows;
 };
 
+/* A fleet_asker. An answer of a server that is not understood ends the question: half of its rows
+ * may be in the table already. */
 static int ask_server(void *arg, size_t server, struct err *err)
 {
 	struct inquiry *k = arg;
@@ -211,6 +216,8 @@ static char *without_end(const char *sql)
 	return mem_strndup(sql, n);
 }
 
+/* A statement of the user's own says its limit itself (ui/fleet_query.c says so); -1 is no limit,
+ * in SQLite. */
 static int run_then(const struct fleet_statement *t, struct query *q, const struct query_sink *sink,
 		    void *arg, struct err *err)
 {

@@ -9,7 +9,8 @@
 
 #define SAME_CHUNK 1024 /* rows */
 
-/* width: bytes of a value; 0: texts and arrays, which have lengths of their own. */
+/* width: bytes of a value; 0: texts and arrays, which have lengths of their own. Names are
+ * ClickHouse's: they go into CREATE TABLE and into each block, and must agree. */
 static const struct { const char *name; unsigned width; } types[FLEET_TYPES] = {
 	[FLEET_DATE] = { "Date", 2 }, [FLEET_TIME] = { "DateTime", 4 },
 	[FLEET_U16] = { "UInt16", 2 }, [FLEET_U32] = { "UInt32", 4 },
@@ -60,6 +61,8 @@ unsigned fleet_table_columns(const struct fleet_table *t)
 	return n;
 }
 
+/* IF NOT EXISTS leaves a table of an older brace as it is: a new column would need an ALTER
+ * here. */
 void fleet_table_create(const struct fleet_table *t, const char *database, struct out *o)
 {
 	out_printf(o, "CREATE TABLE IF NOT EXISTS %s.%s (", database, t->name);

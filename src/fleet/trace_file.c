@@ -74,6 +74,7 @@ static int take_bytes(void *arg, const char *bytes, size_t n)
 	return r;
 }
 
+/* The day is the run's, so that all parts lie in one partition. */
 int fleet_trace_send(struct fleet_sender *s, struct store_reader *file, uint32_t day,
 		     struct err *err)
 {
@@ -187,6 +188,7 @@ static int fetch_part(const struct looking *l, uint64_t part, int fd, struct err
 	return r;
 }
 
+/* Writes from the descriptor's place on; the caller throws the file away if this fails. */
 int fleet_trace_fetch(const struct fleet_servers *s, uint64_t run, int fd, struct fleet_answer *a,
 		      struct err *err)
 {
