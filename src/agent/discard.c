@@ -45,10 +45,12 @@ void discard_end(struct agent_tls *t)
 	if (slot && slot->discarding) {
 		uint64_t n = (t->pos - (uint64_t)slot->discard) / 8;
 
-		slot->lost += discard_count_records(
-			slot->discard, n < MEMORY_DISCARD_WORDS ? n : MEMORY_DISCARD_WORDS, &holes);
+		n = n < MEMORY_DISCARD_WORDS ? n : MEMORY_DISCARD_WORDS;
+		n = discard_count_records(slot->discard, n, &holes);
+		/* The tracer looks at both meanwhile (has_untold() of collect/drain.c). */
+		__atomic_store_n(&slot->lost, slot->lost + n, __ATOMIC_RELAXED);
 		POINT(discard_counted);
-		slot->discarding = 0;
+		__atomic_store_n(&slot->discarding, 0, __ATOMIC_RELAXED);
 	} else if (!slot && t->end) {
 		__atomic_fetch_add(&agent.memory->lost_threadless, MEMORY_DISCARD_MOST,
 				   __ATOMIC_RELAXED);
@@ -79,7 +81,8 @@ void discard_begin(struct agent_tls *t)
 		window = next_window(__atomic_load_n(&slot->window, __ATOMIC_RELAXED));
 		slot->window = window;
 		slot->discard_from = slot->lost;
-		slot->discarding = !memory_is_stopped(agent.memory);
+		__atomic_store_n(&slot->discarding, !memory_is_stopped(agent.memory),
+				 __ATOMIC_RELAXED);
 	}
 	POINT(void_entered);
 	t->end = (uint64_t)(at + window);

@@ -663,7 +663,8 @@ static int take_claimed(struct drain *d, const struct claim *then, uint64_t now,
  * counted in `lost`. */
 static uint64_t count_window(struct drain *d, const struct memory_thread *t)
 {
-	if (!t->discarding || t->lost != t->discard_from)
+	if (!__atomic_load_n(&t->discarding, __ATOMIC_RELAXED) ||
+	    __atomic_load_n(&t->lost, __ATOMIC_RELAXED) != t->discard_from)
 		return 0;
 	return scan_words(d, t->discard, MEMORY_DISCARD_WORDS, 0, 0, false).records;
 }
@@ -673,7 +674,9 @@ static uint64_t count_untold(struct drain *d, uint32_t slot)
 {
 	const struct memory_thread *t = &d->memory->threads[slot];
 
-	return believed_loss(d, t->lost - t->lost_reported) + count_window(d, t) +
+	return believed_loss(d, __atomic_load_n(&t->lost, __ATOMIC_RELAXED) -
+					__atomic_load_n(&t->lost_reported, __ATOMIC_RELAXED)) +
+	       count_window(d, t) +
 	       count_overwritten(d, slot);
 }
 
@@ -684,7 +687,7 @@ static void close_account(struct drain *d, uint32_t slot, uint64_t upto)
 
 	__atomic_store_n(&t->lost_reported, __atomic_load_n(&t->lost, __ATOMIC_RELAXED),
 			 __ATOMIC_RELAXED);
-	t->discarding = 0;
+	__atomic_store_n(&t->discarding, 0, __ATOMIC_RELAXED);
 	d->position[slot] = upto;
 	note_taken(d, slot);
 }
