@@ -54,7 +54,9 @@ bool config_option_needs_tree(const struct invocation *inv)
 	return false;
 }
 
-/* Puts the settings before those of the command line's options. */
+/* Puts the settings before those of the command line's options. Later writes win, and appending
+ * ones add: so --config's come first, and -l of the command line replaces the file's list. Texts
+ * stay the configuration's, which lives as long as the invocation. */
 static void add_settings(struct invocation *inv, const struct config_use *u)
 {
 	const size_t options = inv->writes.n;
@@ -62,6 +64,8 @@ static void add_settings(struct invocation *inv, const struct config_use *u)
 
 	for (size_t i = 0; i < u->writes.all.n; i++)
 		n += is_setting(&u->writes.all.at[i]);
+	/* vec_add() may move the array: the place is taken before the writes of the options are
+	 * moved behind it. */
 	for (size_t i = 0; i < n; i++)
 		vec_add(&inv->writes);
 	if (n)
@@ -101,6 +105,7 @@ static const char *config_name(const struct invocation *inv)
 static int write_failed(const struct invocation *inv, const struct config_write *w, struct err *err)
 {
 	const struct config_use *u = inv->config_use;
+	/* w is an element of writes.all: states has one for each, at the same index. */
 	enum config_state *state = &u->states[w - u->writes.all.at];
 	char *position = config_option_position(u, w->at);
 
@@ -164,6 +169,7 @@ int config_option_read(struct invocation *inv, struct err *err)
 		return e;
 	config_writes(&u->file, &u->writes);
 	u->states = mem_zalloc((u->writes.all.n + 1) * sizeof(*u->states));
+	/* Before the writes are made: with --strict nothing has been done when it fails. */
 	e = config_option_remarks(u, inv->strict, err);
 	if (e)
 		return e;
@@ -232,6 +238,7 @@ static int write_line(const struct config_write *w, const struct event_files *f,
 
 	if (w->instance && f->mkdir)
 		e = f->mkdir(f->arg, "instances", w->instance, err);
+	/* An instance that is there is used as it is: a configuration has several writes for it. */
 	if (!e || e == -EEXIST)
 		e = f->echo(f->arg, path, w->text, w->append, err);
 	free(path);
@@ -265,6 +272,8 @@ int config_option_apply(const struct invocation *inv, const struct event_files *
 	for (size_t i = 0; u && i < u->writes.all.n && !e; i++) {
 		const struct config_write *w = &u->writes.all.at[i];
 
+		/* Settings were written with the command line's; other states were carried out, or
+		 * their refusal was told. */
 		if (is_setting(w) || u->states[i] != CONFIG_WAITS)
 			continue;
 		if (inv->verbose)

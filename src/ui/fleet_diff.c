@@ -37,6 +37,7 @@ struct fleet_side {
 static int read_side(const struct invocation *inv, const char *word, struct fleet_side *s)
 {
 	const uint64_t now = (uint64_t)time(NULL), since = inv->of_push.since_ns;
+	/* Seconds, rounded up, as in cmd/fleet.c: the servers know no parts of them. */
 	const uint64_t before = since / NS + (since % NS != 0);
 	char cut[SAY_WORD];
 
@@ -46,6 +47,7 @@ static int read_side(const struct invocation *inv, const char *word, struct flee
 	s->spec.of_run = fleet_option_run(word, &s->spec.run);
 	if (s->spec.of_run)
 		return 0;
+	/* A label has a key; a run's 16 digits have no `=`, so that the two cannot be confused. */
 	if (*word != '=' && strchr(word, '='))
 		s->spec.label = word;
 	else {
@@ -82,6 +84,7 @@ static int read_words(const struct invocation *inv, struct fleet_side sides[2],
 
 /* --- what servers answer ----------------------------------------------------- */
 
+/* The columns are known: the questions are brace's own. */
 static int no_columns(void *arg, const char *const *names, unsigned n)
 {
 	return 0;
@@ -100,6 +103,8 @@ static int take_run(void *arg, const struct query_value *values, unsigned n)
 	struct fleet_side *s = arg;
 
 	s->runs++;
+	/* One run that was recorded with --threshold lacks its short calls: self times of the whole
+	 * side are unknown then. */
 	s->sums.cut |= number_of(&values[RUN_THRESHOLD]) > 0;
 	if (!s->name)
 		s->name = mem_printf("%s (%s, %s)", s->word, values[RUN_HOST].text,
@@ -107,7 +112,8 @@ static int take_run(void *arg, const struct query_value *values, unsigned n)
 	return 0;
 }
 
-/* Sums become means of runs, so that sides of different numbers of runs compare. */
+/* Sums become means of runs, so that sides of different numbers of runs compare. Rounded to the
+ * nearest, without an addition that could overflow. runs is not 0: ask_side() has refused that. */
 static uint64_t mean_of(uint64_t sum, uint64_t runs)
 {
 	return sum / runs + (sum % runs >= runs - runs / 2);
@@ -120,10 +126,14 @@ static int take_sums(void *arg, const struct query_value *values, unsigned n)
 
 	for (unsigned i = 0; i < SUMMARY_NUMBERS; i++) {
 		row.value[i] = number_of(&values[FLEET_SUMS_CALLS + i]);
+		/* Calls, total and self, the first three, are sums over runs. Means, percentiles
+		 * and extremes are already of a single call. */
 		if (i <= SUMMARY_SELF)
 			row.value[i] = mean_of(row.value[i], s->runs);
 	}
 	row.name = mem_strdup(values[FLEET_SUMS_NAME].text);
+	/* A summary of a trace file points to the module's name in its trace_info. Here nobody else
+	 * has it: free_side() frees it, since summary_free() does not. */
 	row.module = mem_strdup(values[FLEET_SUMS_MODULE].text);
 	row.timed = values[FLEET_SUMS_MEAN].text != NULL;
 	*vec_add(&s->sums.rows) = row;
@@ -150,7 +160,7 @@ static int say_no_run(const struct fleet_side *s)
 	return status ? status : EXIT_BRACE;
 }
 
-/* 0, or the exit status (said). */
+/* 0, or the exit status (said). The runs come first: take_sums() divides by their number. */
 static int ask_side(const struct fleet_servers *servers, struct fleet_side *s)
 {
 	static const struct query_sink runs = { no_columns, take_run };
@@ -158,12 +168,15 @@ static int ask_side(const struct fleet_servers *servers, struct fleet_side *s)
 	static const struct trace_info nothing;
 	struct err err;
 
+	/* A summary has a trace_info always; there is no file here, so that it is an empty one. */
 	s->sums.info = &nothing;
 	if (fleet_question_ask(fleet_question_find("runs"), servers, &s->spec, 0, &runs, s,
 			       &s->answer, &err))
 		return say_error(&err);
 	if (!s->runs)
 		return say_no_run(s);
+	/* The host and the time of one run would be wrong for a label, which several runs may
+	 * have. */
 	if (!s->spec.of_run) {
 		free(s->name);
 		s->name = mem_printf(s->runs == 1 ? "%s (%" PRIu64 " run)"
@@ -194,7 +207,8 @@ static int choose_column(const struct invocation *inv, const struct fleet_side s
 	return EXIT_BRACE;
 }
 
-/* Both sides' answers as one: a server that was away for one question lacks in the figures. */
+/* Both sides' answers as one: a server that was away for one question lacks in the figures. Each
+ * side keeps the answer of its last question, the sums. */
 static struct fleet_answer both_answers(const struct fleet_side sides[2])
 {
 	const struct fleet_answer *a = &sides[0].answer, *b = &sides[1].answer;
@@ -204,6 +218,7 @@ static struct fleet_answer both_answers(const struct fleet_side sides[2])
 	return both;
 }
 
+/* The page is made of the lines of --json (html_rows). */
 static int print_page(const struct invocation *inv, const struct comparison *c,
 		      const char *const names[2], const struct fleet_answer *a)
 {

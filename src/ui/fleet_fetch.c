@@ -28,6 +28,7 @@ static int read_run(const struct invocation *inv, uint64_t *run)
 	return EXIT_BRACE;
 }
 
+/* Two errors: that of the fetching is the cause, and is told before that of the file's end. */
 static int fetch(const struct invocation *inv, const struct fleet_servers *s, uint64_t run)
 {
 	struct whole_file file;
@@ -53,6 +54,7 @@ int fleet_fetch(const struct invocation *inv)
 	if (!status)
 		status = fleet_option_servers(inv, "fleet", &servers);
 	for (size_t i = 0; i < servers.at.n; i++)
+		/* An interrupt ends the transfer, and new_file_end() takes the half file away. */
 		servers.at.at[i].stop = interrupt_catch();
 	if (!status)
 		status = fetch(inv, &servers, run);

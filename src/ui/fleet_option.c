@@ -19,6 +19,7 @@ int fleet_option_servers(const struct invocation *inv, const char *command,
 	const char *to = inv->of_push.to ? inv->of_push.to : getenv("BRACE_FLEET");
 	struct err err;
 
+	/* An empty variable is none: scripts unset it so. */
 	if (!to || !*to) {
 		say("brace: %s needs a server: --to http://HOST:PORT, or $BRACE_FLEET\n", command);
 		return EXIT_BRACE;
@@ -34,6 +35,8 @@ int fleet_option_servers(const struct invocation *inv, const char *command,
 	return 0;
 }
 
+/* Lower case and all 16 digits: a shorter number would be taken for a run that it only begins
+ * like. */
 bool fleet_option_run(const char *word, uint64_t *run)
 {
 	*run = strtoull(word, NULL, 16);
@@ -53,6 +56,7 @@ unsigned fleet_option_lacks(const struct fleet_answer *a, char *sentences[FLEET_
 	return n;
 }
 
+/* Lost records are a warning alone; servers that did not answer are status 1, too. */
 int fleet_option_missing(const struct fleet_answer *a)
 {
 	char *sentences[FLEET_LACKS_MOST];

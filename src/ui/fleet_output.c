@@ -10,6 +10,7 @@
 #include "ui/fleet_option.h"
 #include "ui/say.h"
 
+/* A page is made of JSON's lines (html_rows), which know numbers from texts. */
 static enum rows_form form_of(const struct invocation *inv)
 {
 	return inv->json || inv->html ? ROWS_JSON : inv->csv ? ROWS_CSV : ROWS_TABLE;
@@ -24,6 +25,7 @@ static int begin_page(struct fleet_output *o)
 		say("brace: a page is for a browser: -o PAGE names its file\n");
 		return EXIT_BRACE;
 	}
+	/* An old page of the name stays until the new one is whole. */
 	status = screen_open_whole(&o->screen, o->inv);
 	if (!status)
 		html_rows_begin(&o->page, &o->screen.text);
@@ -34,6 +36,8 @@ static void begin_text(struct fleet_output *o, enum rows_form form)
 {
 	screen_open(&o->screen, o->inv, form == ROWS_TABLE ? SCREEN_PAGED : SCREEN_PLAIN, NULL);
 	if (form == ROWS_CSV)
+		/* CSV has quotes of its own: escaping for a terminal would change the values in a
+		 * file. */
 		screen_binary(&o->screen);
 }
 
@@ -84,6 +88,8 @@ int fleet_output_end(struct fleet_output *o, int r, const struct fleet_answer *a
 	rows_end(&o->rows);
 	if (o->inv->html)
 		end_page(o, a);
+	/* The pager ends here: words on standard error before it would be overwritten by its
+	 * screen. */
 	status = screen_close(&o->screen, r ? EXIT_BRACE : 0);
 	if (r)
 		return say_error(err);

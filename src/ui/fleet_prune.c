@@ -21,6 +21,8 @@ static int read_spec(const struct invocation *inv, struct fleet_spec *w)
 	const uint64_t now = (uint64_t)time(NULL), older = o->older_ns / NS;
 
 	*w = (struct fleet_spec){ .host = o->host, .label = o->labels.n ? o->labels.at[0] : NULL,
+				  /* 1, not 0, which would mean all runs: a limit that lies before
+				   * 1970 finds none. */
 				  .before = older < now ? now - older : 1 };
 	if (!o->older_ns)
 		say("brace: fleet prune deletes runs, and wants a limit: --older 30d; -n tells which would go\n");
@@ -35,7 +37,8 @@ static int read_spec(const struct invocation *inv, struct fleet_spec *w)
 	return EXIT_BRACE;
 }
 
-/* -n: the runs that would go. */
+/* -n: the runs that would go. The very choice of runs that would be deleted, asked as the question
+ * `runs`. */
 static int show(const struct invocation *inv, const struct fleet_servers *servers,
 		const struct fleet_spec *w)
 {
@@ -61,6 +64,7 @@ static int prune(const struct fleet_servers *servers, const struct fleet_spec *w
 	struct err err;
 	const int r = fleet_prune(&p, &a, &err);
 
+	/* Also after a failure midway: what is gone does not come back. */
 	if (!r || p.gone)
 		say("brace: %" PRIu64 " run%s gone\n", p.gone, p.gone == 1 ? " is" : "s are");
 	return r ? say_error(&err) : fleet_option_missing(&a);

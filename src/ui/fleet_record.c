@@ -71,6 +71,8 @@ static void tell(void *arg, const char *host, bool is_error, const char *line, s
 	struct fleet_recording *f = arg;
 	struct out o;
 
+	/* A line is written whole under the lock: otherwise lines of two hosts, which come on two
+	 * threads, would be mixed. */
 	pthread_mutex_lock(&f->lock);
 	out_init(&o, is_error ? say_bytes : print, NULL);
 	out_foreign(&o, host, strlen(host));
@@ -82,6 +84,8 @@ static void tell(void *arg, const char *host, bool is_error, const char *line, s
 	pthread_mutex_unlock(&f->lock);
 }
 
+/* The threads' functions. A host's thread alone uses its struct fleet_host until wait_for_all() has
+ * joined it: only the printing is shared, and has the lock. Errors stay in remote.why. */
 static void *prepare(void *arg)
 {
 	struct fleet_host *h = arg;
@@ -101,6 +105,7 @@ static void *end(void *arg)
 /* The moment is the same for all; its place in the spec is the command's. */
 struct fleet_turn { struct fleet_host *host; uint64_t at; };
 
+/* remote.status is no reason against fetching: a program that failed there leaves a trace, too. */
 static void *record(void *arg)
 {
 	struct fleet_turn *t = arg;
@@ -111,6 +116,8 @@ static void *record(void *arg)
 	return NULL;
 }
 
+/* Without a timeout: remote_prepare() and the others give a host up by themselves after silence_ns,
+ * or when the user has asked twice (spec.given_up). */
 static void wait_for_all(struct fleet_recording *f)
 {
 	for (size_t i = 0; i < f->hosts.n; i++)
@@ -120,6 +127,8 @@ static void wait_for_all(struct fleet_recording *f)
 		}
 }
 
+/* A host without a thread is out of the recording, as one that does not answer is: `why` has a
+ * code, by which record_all() leaves it out. */
 static void start(struct fleet_host *h, void *(*run)(void *), void *arg)
 {
 	const int e = pthread_create(&h->thread, NULL, run, arg);
@@ -131,6 +140,8 @@ static void start(struct fleet_host *h, void *(*run)(void *), void *arg)
 
 /* --- what came ----------------------------------------------------- */
 
+/* The figures are those of the file itself, not of words that the host printed. A file that is no
+ * trace counts as none. */
 static void look_at(struct fleet_host *h, uint64_t at)
 {
 	struct store_reader *reader;
@@ -186,6 +197,7 @@ static void write_hosts(const struct fleet_recording *f, struct out *o)
 	}
 }
 
+/* FOLDER/hosts.json, which has its name only when it is whole. 0, or -errno (said). */
 static int write_list(const struct fleet_recording *f, const char *folder)
 {
 	char *path = mem_printf("%s/hosts.json", folder), *text;
@@ -215,7 +227,8 @@ static int write_list(const struct fleet_recording *f, const char *folder)
 	return r < 0 ? r : 0;
 }
 
-/* Says what came of all. Returns the exit status. */
+/* Says what came of all. Returns the exit status. 0: all hosts gave a trace of a program that ended
+ * well; 1: some did not; EXIT_BRACE: there is no trace at all. */
 static int judge(const struct fleet_recording *f)
 {
 	size_t traces = 0, well = 0;
@@ -245,6 +258,9 @@ static int check_arguments(char *const *arguments)
 	return EXIT_BRACE;
 }
 
+/* Asked of the program itself, as remote_prepare() asks the brace of a host: both texts are
+ * compared, and a host with another version gets a copy. "?" is nobody's version: no host has it
+ * then. For free(). */
 static char *own_version(const char *exe)
 {
 	const char *const argv[] = { exe, "version", NULL };
@@ -255,6 +271,8 @@ static char *own_version(const char *exe)
 	return t.text ? t.text : mem_strdup("?");
 }
 
+/* All hosts are added before a thread starts: a thread keeps a pointer into the vector, which would
+ * move as it grows. */
 static void add_hosts(struct fleet_recording *f, const char *folder)
 {
 	for (size_t i = 0; i < f->names.n; i++)
@@ -265,6 +283,8 @@ static void add_hosts(struct fleet_recording *f, const char *folder)
 		};
 }
 
+/* The moment is taken once all hosts are ready, so that the slowest connection delays all and none
+ * begins late. SOON_NS has to last for the way to each host. */
 static void record_all(struct fleet_recording *f)
 {
 	struct fleet_turn *turns = mem_zalloc(f->hosts.n * sizeof(*turns));
@@ -274,6 +294,7 @@ static void record_all(struct fleet_recording *f)
 	f->at = (uint64_t)t.tv_sec * NS + (uint64_t)t.tv_nsec + SOON_NS;
 	for (size_t i = 0; i < f->hosts.n; i++) {
 		turns[i] = (struct fleet_turn){ &f->hosts.at[i], f->at };
+		/* A host that was not prepared has no shell that could be asked. */
 		if (!f->hosts.at[i].remote.why.code)
 			start(&f->hosts.at[i], record, &turns[i]);
 	}
@@ -287,6 +308,7 @@ static void end_all(struct fleet_recording *f)
 	for (size_t i = 0; i < f->hosts.n; i++) {
 		look_at(&f->hosts.at[i], f->at);
 		start(&f->hosts.at[i], end, &f->hosts.at[i]);
+		/* The host has to be rid of all that brace put there, with or without a thread. */
 		if (!f->hosts.at[i].has_thread)
 			remote_end(&f->hosts.at[i].remote);
 	}
@@ -301,6 +323,8 @@ static int run(struct fleet_recording *f, const char *folder)
 	for (size_t i = 0; i < f->hosts.n; i++)
 		start(&f->hosts.at[i], prepare, &f->hosts.at[i]);
 	wait_for_all(f);
+	/* An interrupt during the preparation records nothing, but what was copied to the hosts is
+	 * still removed. */
 	if (!stop_asked(f->spec.stop))
 		record_all(f);
 	end_all(f);
@@ -327,7 +351,8 @@ static int find_files(struct fleet_recording *f, char *exe, size_t n, char **age
 	return agent_path_find(NULL, agent, &err) ? say_error(&err) : 0;
 }
 
-/* 0, or EXIT_BRACE (said). */
+/* 0, or EXIT_BRACE (said). Checked before the first connection: running out of descriptors midway
+ * would look like the failure of some host. */
 static int find_descriptors(size_t hosts)
 {
 	const uint64_t needed = OWN_DESCRIPTORS + HOST_DESCRIPTORS * (uint64_t)hosts;
@@ -340,6 +365,8 @@ static int find_descriptors(size_t hosts)
 	return EXIT_BRACE;
 }
 
+/* 0700: a trace has arguments and paths of a program. A folder that is there is taken as it is. 0,
+ * or EXIT_BRACE (said). */
 static int make_folder(const char *folder)
 {
 	struct stat st;

@@ -56,7 +56,10 @@ static void take_event(void *context, const struct follow_event *e)
 	*vec_add(&b->read) = *e;
 }
 
-/* The TSC at a time between two instants, or a little beside them. */
+/* The TSC at a time between two instants, or a little beside them. Signed: the kernel may have
+ * stamped an event a little before the last read's instant, while that read was under way. 128
+ * bits, since ns times TSC ticks of a long pause are more than 64. A span of 0 has no rate: the
+ * later instant stands for all. */
 static uint64_t tsc_between(const struct instant *a, const struct instant *z, uint64_t mono)
 {
 	int64_t since = (int64_t)(mono - a->mono), span = (int64_t)(z->mono - a->mono);
@@ -69,6 +72,9 @@ static uint64_t tsc_between(const struct instant *a, const struct instant *z, ui
 /* Reads the kernel's ring, and puts its events among the program's. */
 static int read_kernel(struct follow_border *b, struct err *err)
 {
+	/* `began` bounds what is told: an event from before it is in the ring by now, and read; one
+	 * that came while the ring was read may be in either read. `ended` bounds the
+	 * interpolation. */
 	struct instant began = now(), ended;
 	int e = follow_kernel_read(b->side.kernel, 0, take_event, b, err);
 
@@ -77,6 +83,8 @@ static int read_kernel(struct follow_border *b, struct err *err)
 		struct follow_event *event = &b->read.at[i];
 
 		event->ns = ns_of(b, tsc_between(&b->last, &ended, event->ns));
+		/* From here on both sides' events are in one sequence: the bit tells whose table of
+		 * functions the number is of. */
 		event->function |= FOLLOW_BORDER_FUNCTION;
 		event->beyond = 1;
 		follow_merge_add(&b->merge, event);
@@ -92,10 +100,13 @@ static void ask_for_new(struct follow_border *b)
 {
 	const struct trace_info *info = b->source->info;
 
+	/* Threads are only ever added: each is looked at once. Several of one process write the
+	 * same entry of the map. */
 	for (; b->threads < info->threads.n; b->threads++)
 		follow_kernel_ask_for(b->side.kernel, info->threads.at[b->threads].pid, false);
 }
 
+/* until: ns, up to which both sides have told all they have. What is later waits. */
 static void give_merged(struct follow_border *b, uint64_t until)
 {
 	follow_merge_give(&b->merge, until, b->sink, b->context);
@@ -109,6 +120,7 @@ void follow_border_begin(struct follow_border *b, struct source *source, follow_
 	b->source = source;
 	b->sink = sink;
 	b->context = context;
+	/* The merge needs the program's events by time over all threads, not thread by thread. */
 	source->ordered = true;
 }
 
@@ -126,12 +138,14 @@ int follow_border_reach(struct follow_border *b, uint64_t tsc, struct err *err)
 	int e = 0;
 
 	ask_for_new(b);
+	/* follow_border_idle() cannot return an error: it is kept until here. */
 	if (b->failed.code) {
 		*err = b->failed;
 		return -err->code;
 	}
 	if (clock_tsc() - b->last.tsc > hz / READS_A_SECOND)
 		e = read_kernel(b, err);
+	/* The earlier of both: up to it neither side can bring more. */
 	give_merged(b, reached < b->kernel_told ? reached : b->kernel_told);
 	return e;
 }
@@ -146,7 +160,9 @@ void follow_border_idle(struct follow_border *b)
 	b->idle_ns = ns_of(b, clock_tsc());
 }
 
-/* The ring still has the events of before the functions were let go. */
+/* The ring still has the events of before the functions were let go. Read twice, before and after
+ * the detaching: the second read takes events of calls that were under way meanwhile. The losses
+ * are asked for before (follow_kernel_losses()). */
 int follow_border_end(struct follow_border *b, struct err *err)
 {
 	int e = read_kernel(b, err);
@@ -202,6 +218,7 @@ static int open_side(struct follow_border *b, const struct invocation *inv, cons
 	settings_free(&lists);
 	if (e)
 		return e;
+	/* The first instant comes before the first event, which is placed behind it. */
 	b->last = now();
 	e = follow_kernel_attach(b->side.kernel, err);
 	b->side.attach_ms = (now().mono - b->last.mono) / 1000000;

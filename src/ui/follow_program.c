@@ -48,6 +48,8 @@ static int look_into(struct program_following *f, const struct sym_module *m, st
 	struct err here;
 	int e = sym_source_open(m, &source, &here);
 
+	/* No debug information is worth no failure yet: another file may have the type. The first
+	 * file's sentence stays, because it is about the program itself. */
 	if (e) {
 		*err = err->code ? *err : here;
 		return -ENOENT;
@@ -56,6 +58,8 @@ static int look_into(struct program_following *f, const struct sym_module *m, st
 	if (!e) {
 		const char *name = sym_structure_name(st);
 
+		/* As the debug information spells it: the functions' parameters are compared with
+		 * this name, not with the user's, which may be a typedef's. */
 		f->type = mem_strdup(name ? name : f->expression.type);
 		sym_structure_bases(st, &f->bases);
 		e = follow_program_plan(st, &f->expression, &f->shown, &f->plan, err);
@@ -68,7 +72,8 @@ static int look_into(struct program_following *f, const struct sym_module *m, st
 	return e;
 }
 
-/* The first library that has the structure; those that cannot be read are passed over. */
+/* The first library that has the structure; those that cannot be read are passed over. -EINVAL ends
+ * the search: the type was found, and the user's fields are not in it. */
 static int look_into_libraries(struct program_following *f, const struct libraries *all,
 			       struct err *err)
 {
@@ -96,6 +101,7 @@ static int look_into_named(struct program_following *f, struct err *err)
 		const bool named = w->file && !strcmp(w->file, "set_ftrace_module");
 		struct sym_module *m;
 
+		/* A glob of -L names no file that could be opened; only a path does. */
 		if (!named || !strchr(w->text, '/') || sym_open(w->text, &m, NULL))
 			continue;
 		e = look_into(f, m, err);
@@ -170,7 +176,9 @@ static int find_type(struct program_following *f, struct err *err)
 
 /* --- the command line ------------------------------------------------------------------------- */
 
-/* The depth that is printed is not one of what is recorded. */
+/* The depth that is printed is not one of what is recorded. For recording it would leave out calls
+ * in which the object is met: the write is taken out of the settings, and heeded by the printer
+ * alone. */
 static int take_max_depth(struct program_following *f, struct err *err)
 {
 	struct invocation *inv = f->inv;
@@ -192,7 +200,8 @@ static int take_max_depth(struct program_following *f, struct err *err)
 }
 
 /* All of the program's files, unless the user names some, and what functions return. Without a type
- * every function of a file is watched, so that only the program's own are. */
+ * every function of a file is watched, so that only the program's own are. What functions return is
+ * needed in any case: an object may be made by a call that is given none. */
 static int write_settings(struct invocation *inv, bool by_value, struct err *err)
 {
 	static const struct option modules = { 'L', "library", .file = "set_ftrace_module" },
@@ -240,6 +249,7 @@ static int read_command_line(struct program_following *f, struct err *err)
 		e = follow_output_by(inv, &f->spec.by_identity, err);
 	if (!e)
 		e = write_settings(inv, f->expression.by_value, err);
+	/* The list goes to follow_program_spec as an array that NULL ends. */
 	*vec_add(&inv->of_follow.ends) = NULL;
 	if (!e && !f->expression.by_value)
 		e = find_type(f, err);
@@ -268,6 +278,8 @@ static void begin_following(void *arg, struct source *source, struct run_monitor
 
 	f->monitor = m;
 	follow_output_open(&f->output, f->inv, &print);
+	/* The program's events go through the border where there is one, which merges the kernel's
+	 * into them by time. */
 	if (f->border)
 		follow_border_begin(f->border, source, follow_output_event, &f->output);
 	f->program = f->border ? follow_program_new(source->info, &f->spec, follow_border_event,
@@ -296,11 +308,15 @@ static int take_calls(void *arg, struct source *source, struct err *err)
 
 	source->idle = flush_output;
 	source->idle_context = f;
+	/* Behind each event the border may read the kernel's ring: it is bounded, and has to be
+	 * emptied while the program keeps this loop busy. */
 	while ((r = source->ops->next(source, &e, err)) > 0) {
 		follow_program_take(f->program, &e);
 		if (f->border && follow_border_reach(f->border, e.tsc, err))
 			return -err->code;
 	}
+	/* Called in any case, so that the kernel's functions are let go; its failure counts if
+	 * there is no earlier one. */
 	if (f->border && follow_border_end(f->border, &border) && !r) {
 		*err = border;
 		r = -err->code;
@@ -309,7 +325,8 @@ static int take_calls(void *arg, struct source *source, struct err *err)
 	return r;
 }
 
-/* Says how many functions are watched, and why others are not. */
+/* Says how many functions are watched, and why others are not. An object that is not seen may have
+ * been in a function that is not watched: the reasons are told, those of 0 are not. */
 static void say_functions(const struct program_following *f, const struct object_count *c)
 {
 	const char *before = "; not watched: ";
@@ -391,7 +408,9 @@ static int end_following(void *arg, const struct err *failed)
 	return follow_output_close(&f->output, failed ? say_error(failed) : 0);
 }
 
-/* The session records the calls; the settings point to the spec, which outlives it. */
+/* The session records the calls; the settings point to the spec, which outlives it. by_identity: an
+ * object is its address, and a function with a base class's pointer may have it; by field, only
+ * functions whose parameter has the fields can tell. */
 static int run_following(struct program_following *f)
 {
 	struct stream_use use = { begin_following, take_calls, NULL, end_following };
@@ -422,6 +441,8 @@ static char *object_named(const struct program_following *f)
 	const struct follow_expression *x = &f->expression;
 	const char *into = f->inv->of_follow.into;
 
+	/* Without a type, the value that is followed is itself the descriptor, or the buffer's
+	 * address; the rest of `buffer+N` goes on to the kernel's side. */
 	if (x->by_value && !strcmp(into, "fd"))
 		return mem_printf("fd:%llu", (unsigned long long)x->value);
 	if (x->by_value && !strncmp(into, "buffer", 6) && (!into[6] || into[6] == '+'))
@@ -429,6 +450,8 @@ static char *object_named(const struct program_following *f)
 	for (uint32_t i = 0; i < x->n; i++) {
 		const struct follow_condition *c = &x->conditions[i];
 
+		/* Only a condition that gives the field one exact value tells which descriptor it
+		 * is. */
 		if (c->compare == FOLLOW_EQUAL && c->mask == UINT64_MAX &&
 		    !strcmp(c->path.names[c->path.n - 1].text, into))
 			return mem_printf("fd:%llu", (unsigned long long)c->value);
@@ -452,6 +475,8 @@ int follow_program_run(struct invocation *inv)
 {
 	struct program_following f = { .inv = inv };
 	struct err err;
+	/* The kernel's side is opened last: attaching to its functions takes longest, and may need
+	 * to be root. */
 	int status = read_command_line(&f, &err) || open_border(&f, &err) ? say_error(&err)
 									  : run_following(&f);
 

@@ -31,7 +31,9 @@ struct chosen_functions {
 	size_t nothing;           /* of those first asked about: they return nothing */
 };
 
-/* Notes the type that one more function returns; an event's field has one type. */
+/* Notes the type that one more function returns; an event's field has one type. Called before the
+ * function's offset is added: an empty list means the first one. Once two types differ nobody asks
+ * any more, because the answer would not be used. */
 static void note_type(struct source_place_of_arguments *p, const char *name,
 		      struct chosen_functions *out)
 {
@@ -52,7 +54,8 @@ static void note_type(struct source_place_of_arguments *p, const char *name,
 	free(type);
 }
 
-/* Why no probe fits the function; NULL: one does. */
+/* Why no probe fits the function; NULL: one does. The text is a constant. At returns the code
+ * around a return instruction may be what does not fit: bar.reason has the hook's reason then. */
 static const char *refused_function(int fd, const char *path, uint64_t offset, bool returns)
 {
 	struct probe_returns bar;
@@ -83,6 +86,8 @@ static int choose_functions(const char *path, const char *glob, bool returns,
 	fd = file_open(path, err);
 	for (size_t i = 0; fd >= 0 && i < m->functions.n; i++) {
 		const struct sym_function *f = &m->functions.at[i];
+		/* An entry of the PLT is another file's function, and a cold fragment is a part of
+		 * one. */
 		const char *name = f->plt || f->cold ? NULL : sym_name(m, f), *why;
 
 		if (!name || !glob_match(glob, name) || !sym_code_offset(m, f->vaddr, &offset))
@@ -147,6 +152,8 @@ static int add_function(struct probe_option *o, const char *path, const char *pl
 		for (size_t k = 0; k < lines.at[i].spans.n; k++) {
 			struct source_span *span = &lines.at[i].spans.at[k];
 
+			/* Only the words behind the place are the user's own, character by
+			 * character; a fault in another one is told at the place. */
 			span->same &= span->from >= d.arguments;
 			span->from = user_column(o, &d, span->from);
 		}
@@ -164,6 +171,8 @@ static int add_functions(struct probe_option *o, const char *path, const char *s
 	int r = 0;
 
 	for (size_t i = 0; i < c->offsets.n && r == 0; i++) {
+		/* By offset, not by name: of several functions with one name each gets its
+		 * probe. */
 		char *place = mem_printf("0x%llx%s",
 					 (unsigned long long)c->offsets.at[i], suffix);
 
@@ -186,6 +195,8 @@ static bool wants_type(const char *arguments)
 {
 	const char *at = arguments;
 
+	/* A word of another beginning, $retval:u32 or +0($retval), brings its type, or needs
+	 * none. */
 	while ((at = strstr(at, "$retval")) && at[7] && !strchr(" \t", at[7]))
 		at++;
 	return at;

@@ -20,6 +20,8 @@
 #include "ui/screen.h"
 #include "ui/waiting_program.h"
 
+/* In registers, by x86-64's and arm64's calling conventions (arm64 has eight): $arg1 to $arg6 of
+ * the questions. */
 #define ARGUMENTS 6u
 
 struct kernel_histogram {
@@ -33,7 +35,8 @@ struct kernel_histogram {
 
 struct event_search { const char *name; size_t n; char *found; };
 
-/* A line "SYSTEM:EVENT" is the one that is named so, by SYSTEM/EVENT, SYSTEM.EVENT or EVENT. */
+/* A line "SYSTEM:EVENT" is the one that is named so, by SYSTEM/EVENT, SYSTEM.EVENT or EVENT. A
+ * kernel_tracefs_lines() callback: false ends the reading. */
 static bool is_event(void *context, const char *line)
 {
 	struct event_search *s = context;
@@ -63,7 +66,8 @@ static bool uses_word(const char *trigger, const char *word)
 }
 
 /* "p:vfs_read vfs_read $arg*": the arguments by their names, where the kernel knows them; by their
- * numbers, if the question has these; what the function returned. */
+ * numbers, if the question has these; what the function returned. A probe at a return for questions
+ * about $retval, which also may name arguments. */
 static char *probe_text(const struct hist_question *q, bool names)
 {
 	static const char suffix[] = "%return";
@@ -131,7 +135,8 @@ static int find_event(struct kernel_instance *i, const struct hist_question *q, 
 
 /* --- the trigger ------------------------------------------------------------------------ */
 
-/* Without a clock of its own a trigger with time stamps would change the instance's. */
+/* Without a clock of its own a trigger with time stamps would change the instance's. The clock
+ * stands before the filter: behind " if " it would be a part of it. */
 static char *with_clock(const char *trigger)
 {
 	const char *filter = strstr(trigger, " if ");
@@ -166,6 +171,7 @@ static int ask_kernel(struct kernel_histogram *h, const char *question, struct e
 	if (!e)
 		e = find_event(h->instance, &q, &event, err);
 	if (!e) {
+		/* find_event() gives SYSTEM:EVENT; the tree has folders. */
 		*strchr(event, ':') = '/';
 		path = mem_printf("events/%s/trigger", event);
 		trigger = with_clock(q.trigger);
@@ -214,7 +220,8 @@ static int set_up(struct kernel_histogram *h, struct err *err)
 	return e;
 }
 
-/* The files' text as it is: sorting, units and dots are the kernel's. */
+/* The files' text as it is: sorting, units and dots are the kernel's. A histogram that cannot be
+ * read is left out: the others are worth printing. */
 static int print_all(struct kernel_histogram *h)
 {
 	struct screen o;
@@ -262,9 +269,11 @@ int kernel_hist(struct invocation *inv)
 
 	if (check_line(inv, &err))
 		return say_error(&err);
+	/* Instances of a killed brace would go on counting. */
 	kernel_remove_leftovers();
 	waiting_program_catch_interrupts();
 	status = run_histogram(&h);
+	/* Before the instance is closed: a program that still waits must not begin untraced. */
 	waiting_program_drop(&h.program);
 	if (kernel_instance_close(h.instance, &err))
 		status = say_error(&err);

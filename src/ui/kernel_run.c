@@ -28,6 +28,7 @@
 /* Between two readings: twenty times a second is live for people. */
 #define PASS_NS 50000000u
 
+/* One for a command, from kernel_run_begin() to kernel_run_end(). */
 struct kernel_run {
 	struct invocation *inv;
 	struct kernel_source *source;
@@ -73,6 +74,7 @@ static int follow_by_perf(struct kernel_run *k, struct kernel_tracepoints *t, st
 {
 	int e = 0;
 
+	/* Without a program and without -p all tasks are traced, but for brace itself. */
 	if (!k->program.pid && !k->inv->pids.n)
 		return kernel_tracepoints_follow_all(t, err);
 	if (k->program.pid)
@@ -82,7 +84,9 @@ static int follow_by_perf(struct kernel_run *k, struct kernel_tracepoints *t, st
 	return e;
 }
 
-/* An instance's settings come behind its tasks; those of perf's events are there already. */
+/* An instance's settings come behind its tasks; those of perf's events are there already. The
+ * program has a number already, and waits: none of its records is missed, and no other task's is
+ * taken. */
 static int choose_tasks(struct kernel_run *k, struct err *err)
 {
 	struct kernel_tracepoints *t = kernel_source_tracepoints(k->source);
@@ -100,8 +104,11 @@ static int set_up(struct kernel_run *k, bool stored, struct err *err)
 {
 	int e = kernel_source_open(kernel_settings_shared(k->inv), &k->source, err);
 
+	/* tracefs first; perf's events in its place are for users who are not root, and for events
+	 * alone. In any other case the refusal of tracefs is what is told. */
 	if (e)
 		e = kernel_perf_open(k->inv, false, e, &k->source, err);
+	/* Behind the source: a kernel that cannot be traced starts no process. */
 	if (!e && k->inv->n_operands)
 		e = waiting_program_start(&k->program, k->inv->operands, err);
 	if (!e)
@@ -115,7 +122,9 @@ static int set_up(struct kernel_run *k, bool stored, struct err *err)
 	return e ? e : kernel_source_start(k->source, err);
 }
 
-/* Frees k, and ends a program that waits. 0, or -errno and *err: the instance is still there. */
+/* Frees k, and ends a program that waits. 0, or -errno and *err: the instance is still there. The
+ * program goes first: it must not run once its records have nowhere to go. Works on a run that is
+ * half set up. */
 static int tear_down(struct kernel_run *k, struct err *err)
 {
 	int e;
@@ -139,7 +148,11 @@ int kernel_run_begin(struct invocation *inv, bool stored, struct kernel_run **ou
 
 	k->inv = inv;
 	k->stored = stored;
+	/* Instances of a brace that was killed record for ever otherwise, and hold their buffers'
+	 * memory. */
 	kernel_remove_leftovers();
+	/* Before the instance is made: a Ctrl-C that ended brace at once would leave it in the
+	 * kernel, recording. */
 	waiting_program_catch_interrupts();
 	clock_begin(&k->clock);
 	k->clock.printed = !stored;
@@ -153,6 +166,7 @@ int kernel_run_begin(struct invocation *inv, bool stored, struct kernel_run **ou
 		return status;
 	}
 	if (inv->duration_ns)
+		/* --duration begins when the program does. */
 		k->end_ms = monotonic_ms() + inv->duration_ns / 1000000;
 	*out = k;
 	return 0;
@@ -189,11 +203,16 @@ int kernel_run_read(struct kernel_run *k, kernel_rings_sink *sink,
 	int e;
 
 	do {
+		/* The clock's pairs come before the records that need them: an event is placed
+		 * between two pairs, and the sink is given it at once. */
 		clock_take_pairs(&k->clock, k->info);
 		kernel_source_set_clock(k->source, &k->clock);
 		over = is_over(k);
 		if (over)
 			kernel_source_stop(k->source);
+		/* Up to now only: records of different CPUs are merged by time, and later ones of a
+		 * CPU that was read first would come before earlier ones of the others. The last
+		 * pass has no such limit. */
 		e = kernel_source_pass(k->source, over ? UINT64_MAX : clock_tsc(), sink, context,
 				       &fresh, err);
 		if (!e)
@@ -209,6 +228,7 @@ void kernel_run_describe_end(struct kernel_run *k)
 {
 	clock_refine(&k->clock, &k->info->clock);
 	clock_take_pairs(&k->clock, k->info);
+	/* Once, although this is called by both the writer of the file and kernel_run_end(). */
 	if (!k->clock.steady && !k->info->messages.n)
 		*vec_add(&k->info->messages) = clock_message(&k->clock, k->info, k->stored);
 }
@@ -259,7 +279,9 @@ static void say_messages(const struct trace_info *info)
 	out_free(&out);
 }
 
-/* bytes: of the file, 0: none. A program that still runs goes on; its end is not waited for. */
+/* bytes: of the file, 0: none. A program that still runs goes on; its end is not waited for.
+ * `ended` before tear_down() frees k: the status of a program that ended is brace's own, by
+ * run_exit(), which may not return. */
 int kernel_run_end(struct kernel_run *k, uint64_t bytes, int status)
 {
 	bool program = k->inv->n_operands > 0, ended = program && !k->program.pid;

@@ -31,6 +31,8 @@ struct last {
 	VEC(uint32_t) parts; /* the numbers of FILE.trace.N, ascending */
 };
 
+/* lstat(): a link that leads nowhere is there, too, and has to be told of rather than be
+ * followed. */
 static bool exists(const char *path)
 {
 	struct stat st;
@@ -68,6 +70,7 @@ static int check_owner(const char *path, struct err *err)
 static uint32_t number_of(const char *entry, const char *name)
 {
 	const size_t n = strlen(name);
+	/* Read only where entry[n] is the dot: the tests stand in this order. */
 	const char *digits = entry + n + 1;
 	unsigned long number;
 	char *end;
@@ -78,6 +81,7 @@ static uint32_t number_of(const char *entry, const char *name)
 	return *end || number > UINT32_MAX ? 0 : (uint32_t)number;
 }
 
+/* The numbers are ascending: the newest are the last. */
 static void keep_newest(struct last *l)
 {
 	const size_t older = l->parts.n > PARTS_MOST ? l->parts.n - PARTS_MOST : 0;
@@ -88,6 +92,8 @@ static void keep_newest(struct last *l)
 	memmove(l->parts.at, l->parts.at + older, l->parts.n * sizeof(l->parts.at[0]));
 }
 
+/* Files of others are passed over: anybody may put FILE.trace.7 into /dev/shm, and it would be
+ * taken for a part of this user's. A folder that cannot be read has none. */
 static void find_parts(struct last *l)
 {
 	const char *slash = strrchr(l->trace, '/');
@@ -145,11 +151,14 @@ static int describe_whole(const struct last *l, char **info, struct err *err)
 	of = store_info(reader);
 	out_init(&o, out_keep_text, &text);
 	out_printf(&o, "# %" PRIu64 " records, %" PRIu64 " lost, in ", about.records, about.lost);
+	/* The names come from the user and from a file that may be spoiled: a newline in one would
+	 * make a line of the text. */
 	out_foreign(&o, l->whole, SIZE_MAX);
 	out_str(&o, "\n");
 	for (size_t i = 0; i < of->modules.n; i++) {
 		const struct trace_module *m = &of->modules.at[i];
 
+		/* Code that a program made (JIT) is of no file. */
 		if (m->first_id == TRACE_MADE_ID)
 			continue;
 		out_printf(&o, "%" PRIx64 "\t", m->start);
@@ -165,6 +174,8 @@ static int describe_whole(const struct last *l, char **info, struct err *err)
  * session died when the ring had gone; or a whole one, of a session that ended. */
 static int make_whole(const struct last *l, const char *file, struct err *err)
 {
+	/* A session that ends removes its ring: if it is there, its owner was killed, or lives, for
+	 * which session_recover() has -EBUSY. */
 	const bool died = exists(l->ring);
 	const struct recover_request req = { .file = file, .ring = died ? l->ring : NULL,
 					     .output = l->whole };
@@ -191,7 +202,9 @@ static int make_whole(const struct last *l, const char *file, struct err *err)
 				      : 0;
 }
 
-/* Earlier parts, the newest first, become FILE.last.1 and so on. What is in FILE.last goes. */
+/* Earlier parts, the newest first, become FILE.last.1 and so on. What is in FILE.last goes. Called
+ * when FILE.last has all of `file` and of the ring: only then may both go. A part that cannot be
+ * renamed stays under its old name, and its number is given to the next one. */
 static void clean_up(const struct last *l, const char *file)
 {
 	unsigned number = 0;
@@ -218,6 +231,8 @@ int last_session_take(const char *ring, char **info, struct err *err)
 	*info = NULL;
 	find_parts(&l);
 	file = newest(&l);
+	/* Before anything is opened for writing: these names may be in a folder where everybody
+	 * makes files. */
 	e = check_owner(ring, err);
 	if (!e)
 		e = check_owner(l.trace, err);

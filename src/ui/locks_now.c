@@ -22,7 +22,10 @@
 #include "tracee/running_memory.h"
 
 #define NO_THREAD_NOW SIZE_MAX
+/* More than TASK_COMM_LEN, 16, and the line's end. */
 #define COMM_MOST 32
+/* Long enough for a mutex that changes hands to change them between the looks, and too short for a
+ * person to notice. */
 #define MOMENT_US 20000
 
 struct waiting_thread {
@@ -68,7 +71,10 @@ static bool read_words(pid_t pid, uint64_t address, uint32_t *words, size_t n)
 	return running_memory_read(pid, address, words, bytes) == bytes;
 }
 
-/* The call's number and arguments; false: the thread runs, or is in no call. */
+/* The call's number and arguments; false: the thread runs, or is in no call.
+ * /proc/PID/task/TID/syscall has "running", "-1 SP PC" of a thread that is blocked outside of a
+ * call, or the number in decimal and six arguments in hexadecimal (proc(5)): the digit tells them
+ * apart. It needs the right to attach by ptrace. */
 static bool read_call(pid_t pid, pid_t tid, uint64_t call[4])
 {
 	char line[256];
@@ -87,14 +93,20 @@ static void look_at_thread(pid_t pid, struct waiting_thread *t)
 
 	if (!read_call(pid, t->tid, call) || call[0] != SYS_futex)
 		return;
+	/* The mask takes FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME off. */
 	switch (call[2] & FUTEX_CMD_MASK) {
 	case FUTEX_LOCK_PI:
 	case FUTEX_LOCK_PI2:
 		t->waits = read_words(pid, call[1], words, 1);
+		/* The kernel's own format (futex(2)): the owner's TID with two bits of state above
+		 * it. */
 		t->owner = t->waits ? words[0] & FUTEX_TID_MASK : 0;
 		break;
 	case FUTEX_WAIT:
 	case FUTEX_WAIT_BITSET:
+		/* glibc's lll_lock: 2 means locked with waiters, and struct __pthread_mutex_s has
+		 * __lock, __count, __owner. A futex of another meaning may have a 2, too: its third
+		 * word is then a thread's number by chance only, which agree() has to see twice. */
 		t->waits = (uint32_t)call[3] == 2 && read_words(pid, call[1], words, 3) &&
 			   words[0] == 2;
 		t->owner = t->waits ? words[2] : 0;
@@ -112,7 +124,8 @@ static size_t find_thread(const struct locks_now *n, uint32_t tid)
 	return NO_THREAD_NOW;
 }
 
-/* -errno and *err: the process is not there, or nobody else's business. */
+/* -errno and *err: the process is not there, or nobody else's business. Threads that end between
+ * readdir() and the reads are left out: without a comm there is no thread. */
 static int look_once(struct locks_now *n, struct err *err)
 {
 	char path[64];
@@ -134,6 +147,8 @@ static int look_once(struct locks_now *n, struct err *err)
 	}
 	closedir(d);
 	snprintf(path, sizeof(path), "/proc/%d/syscall", (int)n->pid);
+	/* The directory can be read by all; only `syscall` shows whether the user may look. Without
+	 * this test a process of another user would seem to have no waiting thread. */
 	errno = 0;
 	if (!read_call(n->pid, n->pid, call) && (errno == EPERM || errno == EACCES))
 		return err_set(err, errno, "process %d may not be looked at: %s", (int)n->pid,
@@ -141,7 +156,8 @@ static int look_once(struct locks_now *n, struct err *err)
 	return 0;
 }
 
-/* Keeps what the second look has seen, too. */
+/* Keeps what the second look has seen, too. Indices of `by` are those of the first look, whose
+ * threads stay: one that came later cannot be part of a deadlock that was seen before. */
 static void agree(struct locks_now *n, const struct locks_now *second)
 {
 	for (size_t i = 0; i < n->threads.n; i++) {
@@ -172,6 +188,8 @@ static void find_circles(struct locks_now *n)
 	for (size_t i = 0; i < n->threads.n; i++) {
 		size_t at = i, steps = 0;
 
+		/* The bound on steps: from a thread that waits for a circle without being in it,
+		 * the walk would never come back to where it began. */
 		while (at != NO_THREAD_NOW && (at != i || !steps) && steps++ <= n->threads.n)
 			at = next_of(n, at);
 		if (at != i || !steps || n->threads.at[i].circle)
@@ -216,6 +234,8 @@ void locks_now_free(struct locks_now *n)
 	free(n);
 }
 
+/* A thread that waits for an owner outside of the process, or for one that runs, may still get its
+ * lock. */
 bool locks_now_is_deadlock(const struct locks_now *n)
 {
 	return n->circles > 0;

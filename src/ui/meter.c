@@ -19,9 +19,11 @@
 #include "base/monotonic.h"
 #include "base/path.h"
 
+/* Most files are read in less than a second: they show no line. */
 #define FIRST_NS 1000000000u
 #define STEP_NS 200000000u
 #define CELLS 24u
+/* To the first column, and erase to the end of the line (ECMA-48, EL). */
 #define CLEAR "\r\033[K"
 
 static struct {
@@ -34,9 +36,11 @@ static struct {
 	bool over;                         /* protected by lock */
 } meter = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
+/* Whether the line stands on the terminal. Written under the lock while there is a thread, but for
+ * end_by(), a signal handler, which may not take it. */
 static volatile sig_atomic_t is_drawn;
 
-/* A terminal that is gone is not told of. */
+/* A terminal that is gone is not told of. write() alone, not stdio: a handler calls it, too. */
 static void put_text(const char *text, size_t n)
 {
 	ssize_t ignored = write(STDERR_FILENO, text, n);
@@ -56,6 +60,7 @@ static void clear_line(void)
 /* The time that is left, if the reading goes on as it went. */
 static void put_left(char *to, size_t n, uint64_t spent, uint64_t read, uint64_t all)
 {
+	/* 128 bits: nanoseconds times bytes of a large file are more than 64. read is not 0. */
 	const uint64_t left = (uint64_t)((unsigned __int128)spent * (all - read) / read) /
 			      1000000000u;
 
@@ -71,6 +76,8 @@ static void draw(void)
 	bool again;
 	int n;
 
+	/* The reader counts on meanwhile: both numbers are read once, and all that follows is of
+	 * these. */
 	store_progress(meter.reader, &read, &all);
 	again = read > all;
 	part = all ? (again ? (read - 1) % all + 1 : read) : 0;
@@ -88,6 +95,8 @@ static void draw(void)
 	put_text(line, (size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1);
 }
 
+/* A time of CLOCK_MONOTONIC, as the condition's clock is (start_thread()): a step of the machine's
+ * clock changes nothing. */
 static struct timespec in(uint64_t ns)
 {
 	const uint64_t at = monotonic_ns() + ns;
@@ -95,7 +104,8 @@ static struct timespec in(uint64_t ns)
 	return (struct timespec){ (time_t)(at / 1000000000u), (long)(at % 1000000000u) };
 }
 
-/* Until the line is no longer wanted. */
+/* Until the line is no longer wanted. Draws with the lock held: meter_make_room() waits for a line
+ * that is half written. A wake-up without a timeout looks at `over` again. */
 static void *run(void *arg)
 {
 	struct timespec until = in(FIRST_NS);
@@ -115,7 +125,9 @@ static void *run(void *arg)
 static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 #define SIGNALS (sizeof(signals) / sizeof(*signals))
 
-/* Ends brace as the signal would have, on a line that is clear. */
+/* Ends brace as the signal would have, on a line that is clear. A signal handler: only what
+ * signal-safety(7) allows. The signal is blocked until it returns, so that raise() takes effect
+ * then, and the shell sees a process that a signal has ended. */
 static void end_by(int sig)
 {
 	clear_line();
@@ -123,7 +135,8 @@ static void end_by(int sig)
 	raise(sig);
 }
 
-/* Signals that would end brace, or that do so because of us. */
+/* Signals that would end brace, or that do so because of us. Handlers of a command
+ * (interrupt_catch()) are neither SIG_DFL nor ours, and stay. */
 static void set_handlers(void (*from)(int), void (*to)(int))
 {
 	const struct sigaction act = { .sa_handler = to };
@@ -145,6 +158,8 @@ static bool start_thread(void)
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&meter.wake, &attr);
 	pthread_condattr_destroy(&attr);
+	/* Blocked before the thread is there, and inherited by it: no signal can come in
+	 * between. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &before);
 	started = !pthread_create(&meter.thread, NULL, run, NULL);
@@ -152,6 +167,7 @@ static bool start_thread(void)
 	return started;
 }
 
+/* A dumb terminal, an editor's shell for example, would show the codes themselves. */
 static bool can_clear(void)
 {
 	const char *term = getenv("TERM");
@@ -161,6 +177,7 @@ static bool can_clear(void)
 
 void meter_begin(const struct store_reader *r, const char *path)
 {
+	/* A command that reads several files begins one after the other. */
 	meter_end();
 	if (!can_clear())
 		return;

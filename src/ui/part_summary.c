@@ -39,6 +39,8 @@ const char *part_rows_called(enum part_rows rows)
 
 int part_summary_rows(const struct invocation *inv, enum part_rows *out)
 {
+	/* Its words end at PART_CALLERS, which therefore is word_list_find()'s answer for "none of
+	 * them" (said). */
 	static const struct word_list list = { "rows by", "", by_words, PART_CALLERS };
 
 	*out = inv->callers ? PART_CALLERS : inv->callees ? PART_CALLEES : PART_FUNCTIONS;
@@ -70,6 +72,8 @@ int part_summary_functions(const struct invocation *inv, struct function_list *o
 
 int part_summary_check_graph(const char *option, const struct trace_info *info)
 {
+	/* A trace of an older brace has no tracer's name: there was only function_graph then. A
+	 * name that this brace does not know tells nothing of exits. */
 	const struct tracer *t = info->tracer ? tracer_find(info->tracer) : &tracer_function_graph;
 
 	if (t && t->exits && !info->thresh_ns)
@@ -87,9 +91,12 @@ static int regroup_rows(struct part_summary *p, enum part_rows rows,
 	struct err err;
 
 	p->regroup = regroup_new(&p->in, rows_of[rows].by, functions);
+	/* The regroup has copied the input that it reads; p->in is now what it gives.
+	 * part_summary_close() frees it before the excerpt under it. */
 	p->in = regroup_input(p->regroup);
 	if (regroup_failure(p->regroup, &err))
 		return say_error(&err);
+	/* --by has no functions to be found. */
 	if (rows < PART_CALLERS || regroup_has_functions(p->regroup))
 		return 0;
 	err_at(&err, ENOENT, functions->patterns.at[0].text, 0,
@@ -111,6 +118,7 @@ int part_summary_open(struct part_summary *p, const struct invocation *inv,
 	if (!excerpt_spec_is_all(&inv->excerpt)) {
 		if (excerpt_open(&inv->excerpt, reader, &p->excerpt, &err))
 			return say_error(&err);
+		/* Sums count the piece of a call that lies in the part, not the whole call. */
 		excerpt_clip(p->excerpt);
 		p->in = summary_from_excerpt(p->excerpt, reader);
 	}

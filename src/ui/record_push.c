@@ -34,12 +34,17 @@ extern char **environ;
 /* Whether the process that pushes runs still. */
 static bool child_runs(struct record_push *p)
 {
+	/* -1 counts as ended, too: somebody else has reaped it, and its number may be another
+	 * process's by now. */
 	if (p->child > 0 && waitpid(p->child, NULL, WNOHANG) != 0)
 		p->child = 0;
 	return p->child > 0;
 }
 
-/* 0, or an errno. */
+/* 0, or an errno. It runs beside the traced program. A group of its own keeps Ctrl-C of the
+ * terminal from it, and /dev/null keeps its words out of the program's output. It has no signal
+ * blocked: with the mask of the thread that starts it, SIGTERM of wait_for_child() might never
+ * arrive. */
 static int spawn(pid_t *pid, char *const *argv)
 {
 	posix_spawn_file_actions_t files;
@@ -55,16 +60,21 @@ static int spawn(pid_t *pid, char *const *argv)
 	posix_spawnattr_init(&attributes);
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
 	posix_spawnattr_setsigmask(&attributes, &none);
+	/* /proc/self/exe is this very brace, even if an update has replaced or removed its path
+	 * meanwhile. */
 	e = posix_spawn(pid, "/proc/self/exe", &files, &attributes, argv, environ);
 	posix_spawn_file_actions_destroy(&files);
 	posix_spawnattr_destroy(&attributes);
 	return e;
 }
 
-/* Its words are said again at the end, by the push of what it has left. */
+/* Its words are said again at the end, by the push of what it has left. Under the lock. The secret
+ * of --auth stays in its file: only the file's name stands in the arguments, which all users can
+ * read. */
 static void start_child(struct record_push *p)
 {
 	const struct push_options *o = &p->inv->of_push;
+	/* Ten words that are always there, five of the options, and the NULL. */
 	const char *argv[] = { "brace", "push", "--spooled", "-q", "--spool", p->path, "--to", o->to,
 			       "--retry", CHILD_RETRY, NULL, NULL, NULL, NULL, NULL, NULL };
 	size_t n = 10;
@@ -79,10 +89,15 @@ static void start_child(struct record_push *p)
 	}
 	if (o->insecure)
 		argv[n++] = "--insecure";
+	/* A failure is not told: the file is in the spool, and the next one, or record_push_end(),
+	 * tries again. */
 	if (spawn(&p->child, (char *const *)argv))
 		p->child = 0;
 }
 
+/* Only the session's thread calls it while the program runs, and the main thread afterwards: names,
+ * refused and why need no lock. Of several refusals the first one is kept, which is the cause of
+ * the others as a rule (a full spool). */
 static void put(struct record_push *p, const char *file, bool copies)
 {
 	struct err err = { 0 };
@@ -101,6 +116,8 @@ static void put_file(void *arg, const char *file)
 
 	put(p, file, false);
 	pthread_mutex_lock(&p->lock);
+	/* A process that runs may have listed the spool before this file was there, and end without
+	 * it. record_push_look() starts another one then. */
 	p->missed = child_runs(p);
 	if (!p->missed)
 		start_child(p);
@@ -144,6 +161,7 @@ static int refuse_options(const struct push_options *o)
 static int check_place(const struct record_push *p)
 {
 	char *file = mem_strdup(p->inv->output ? p->inv->output : "trace.brace");
+	/* A folder that cannot be opened is the session's to tell, with a better sentence. */
 	const int folder = open(dirname(file), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	const bool near = folder < 0 || spool_is_near(p->spool, folder);
 
@@ -157,6 +175,8 @@ static int check_place(const struct record_push *p)
 	return EXIT_BRACE;
 }
 
+/* 0, or EXIT_BRACE (said). Before the program runs: a spool that cannot be used is found out while
+ * nothing is lost yet. */
 static int open_spool(struct record_push *p)
 {
 	struct err err;
@@ -187,6 +207,7 @@ int record_push_begin(struct record_push *p, struct invocation *inv)
 		return status;
 	p->note = (struct spool_note){ .to = mem_strdup(o->to), .labels = pushing_labels(inv),
 				       .calls = o->calls, .no_command = o->no_command };
+	/* run_start() hands it to the session, as the `ended` of its rotation. */
 	o->ended = put_file;
 	o->ended_arg = p;
 	return 0;
@@ -194,7 +215,9 @@ int record_push_begin(struct record_push *p, struct invocation *inv)
 
 /* --- the end ----------------------------------------------------- */
 
-/* The user's signal ends the process, too: what it has not sent is still there. */
+/* The user's signal ends the process, too: what it has not sent is still there. Without it
+ * pushing_spool() would wait in spool_take() for the entry that the process has. SIGTERM is sent
+ * once; the process ends between two batches. */
 static void wait_for_child(struct record_push *p, const struct stop *stop)
 {
 	bool told = false;
@@ -207,6 +230,7 @@ static void wait_for_child(struct record_push *p, const struct stop *stop)
 	}
 }
 
+/* A refused file is where the user told record to write it: nothing is lost but the push. */
 static void say_refused(const struct record_push *p)
 {
 	struct err why = p->why;
@@ -262,9 +286,13 @@ void record_push_end(struct record_push *p, const char *file)
 
 	if (!p->on)
 		return;
+	/* The session's handlers are over: from here on an interrupt ends the push alone, and the
+	 * trace is whole already. */
 	push.stop = interrupt_take_over();
 	for (size_t i = 0; i < p->servers.at.n; i++)
 		p->servers.at.at[i].stop = push.stop;
+	/* The last file may be copied into the spool: nothing runs any more that could be
+	 * delayed. */
 	if (file)
 		put(p, file, true);
 	wait_for_child(p, push.stop);

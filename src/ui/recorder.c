@@ -18,9 +18,12 @@
 #include "shared/messages.h"
 #include "ui/say.h"
 
+/* 10 ms: a call's file is written soon enough to have the records that led to it still in the
+ * buffer. */
 #define LOOK_NS 10000000
 #define KEEP 10 /* files, without --keep */
 
+/* The number of the last signal that came; two before a look are one file. */
 static volatile sig_atomic_t signalled;
 
 /* A handler: the loop looks. */
@@ -32,6 +35,8 @@ static void note_signal(int sig)
 /* From here on the signals of --snapshot-on ask for a file, and do nothing else. */
 void recorder_begin(struct recorder *r, const struct invocation *inv, const char *file)
 {
+	/* SA_RESTART: no other system call of the session may fail by a signal that only asks for a
+	 * file. */
 	const struct sigaction act = { .sa_handler = note_signal, .sa_flags = SA_RESTART };
 
 	*r = (struct recorder){ .inv = inv, .file = file };
@@ -46,13 +51,16 @@ static char *next_name(struct recorder *r)
 	for (;;) {
 		char *name = mem_printf("%s.%" PRIu32, r->file, ++r->last);
 
+		/* AT_SYMLINK_NOFOLLOW: a link of the name that leads nowhere counts as a file,
+		 * which would be written through otherwise. */
 		if (faccessat(AT_FDCWD, name, F_OK, AT_SYMLINK_NOFOLLOW))
 			return name;
 		free(name);
 	}
 }
 
-/* Removes the oldest files of this run beyond those that are kept. */
+/* Removes the oldest files of this run beyond those that are kept. Files of earlier runs are the
+ * user's, and stay, since next_name() passes their numbers over. */
 static void remove_old(struct recorder *r)
 {
 	size_t keep = r->inv->keep_files ? r->inv->keep_files : KEEP;
@@ -117,12 +125,14 @@ static void write_if_due(struct recorder *r, struct instances *l)
 		uint64_t us = call.ns / 1000;
 
 		take_name(&why, call.name);
+		/* 1 at least: 0 would mean that a signal had asked (messages.c). */
 		why.number = us > UINT32_MAX ? UINT32_MAX : us ? (uint32_t)us : 1;
 		why.pid = call.tid;
 		why.count = call.open ? 2 : 1;
 		write_snapshot(r, l, &why, call.more);
 	}
 	if (sig) {
+		/* Before the writing: a signal that comes meanwhile asks for the next file. */
 		signalled = 0;
 		why = (struct trace_message){ .kind = MESSAGE_SNAPSHOT, .count = 1 };
 		take_name(&why, sig == SIGUSR1 ? "SIGUSR1" : "SIGUSR2");

@@ -6,7 +6,10 @@
 #include <ctype.h>
 #include <string.h>
 
+/* English endings, each before those that it ends with: the first that fits is cut off.
+ * "recordings" becomes "record", and not "recording". */
 static const char *const endings[] = { "ings", "ing", "est", "ers", "er", "ed", "es", "s" };
+/* Words that stand in every question, and would find every row. */
 static const char *const common[] = {
 	"a", "all", "an", "and", "are", "at", "be", "by", "can", "did", "do", "does", "for", "from",
 	"get", "has", "have", "how", "i", "in", "is", "it", "its", "me", "much", "my", "of", "on",
@@ -14,6 +17,7 @@ static const char *const common[] = {
 	"where", "which", "who", "why", "will", "with", "you",
 };
 
+/* The casts: isalnum() and tolower() of a negative char, as bytes of UTF-8 are, are undefined. */
 static bool in_word(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
 /* The next word from *at on, and its length; 0: there is none. */
@@ -36,7 +40,8 @@ static bool is_common(const char *word)
 	return false;
 }
 
-/* Cuts an ending off where three letters stay. */
+/* Cuts an ending off where three letters stay. Fewer than three letters would be the beginning of
+ * too many words. One ending is cut, not all that might stand one behind the other. */
 static void cut_ending(char *word)
 {
 	size_t n = strlen(word);
@@ -51,6 +56,7 @@ static void cut_ending(char *word)
 	}
 }
 
+/* The caller has seen that there is room. A word that is too long is compared by its beginning. */
 static void add_word(struct search_words *w, const char *word, size_t n, bool also_common)
 {
 	char *whole = w->whole[w->n], *stem = w->at[w->n];
@@ -81,11 +87,15 @@ void search_words_read(struct search_words *w, char *const *texts, int n)
 {
 	w->n = 0;
 	read_words(w, texts, n, false);
+	/* A question of common words alone ("who is there") is searched by them rather than not at
+	 * all. */
 	if (!w->n)
 		read_words(w, texts, n, true);
 }
 
-/* The word itself, the same word with another ending, or one that begins so. */
+/* The word itself, the same word with another ending, or one that begins so. The figures order the
+ * results, and mean nothing else: a word that is longer than the stem by more than three letters is
+ * likely to be another one, and counts half. */
 static double nearness(const char *whole, const char *stem, const char *at, size_t n)
 {
 	size_t k = strlen(stem);

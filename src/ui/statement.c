@@ -58,6 +58,7 @@ static char *file_text(const char *path, size_t *n)
 	*n = 0;
 	if (fd < 0)
 		return NULL;
+	/* The byte more stays 0: the text is a string. */
 	text = mem_zalloc(FORMAT_MOST + 1);
 	while (*n < FORMAT_MOST && (got = read(fd, text + *n, FORMAT_MOST - *n)) > 0)
 		*n += (size_t)got;
@@ -79,6 +80,7 @@ static const struct event_format *read_format(struct statement_run *r, const cha
 	free(path);
 	if (!text)
 		return NULL;
+	/* The format keeps the pointer; the text lives until free_run(). */
 	kept = mem_strdup(system);
 	f = event_format_parse(text, n, kept, &ignored);
 	*vec_add(&r->texts) = kept;
@@ -106,7 +108,8 @@ static const struct event_format *search_format(struct statement_run *r, const c
 	return f;
 }
 
-/* "SYSTEM.EVENT", "SYSTEM:EVENT" or "EVENT". A slash would leave the directory. */
+/* "SYSTEM.EVENT", "SYSTEM:EVENT" or "EVENT". A slash would leave the directory. NULL: there is
+ * none, for which sql_translate() has the sentence with the column. */
 static const struct event_format *find_in_tree(struct statement_run *r, const char *name, size_t n)
 {
 	char *word = mem_strndup(name, n), *dot = strpbrk(word, ".:");
@@ -124,6 +127,7 @@ static const struct event_format *find_in_tree(struct statement_run *r, const ch
 static const struct event_format *know_function(struct statement_run *r, const char *name,
 						struct err *err)
 {
+	/* function_event_define() has just added it, as the last one. */
 	const struct probe_definition_line *d = &r->inv->definitions.at[r->inv->definitions.n - 1];
 	const struct event_entry *e = NULL;
 	struct probe_command c;
@@ -139,7 +143,8 @@ static const struct event_format *know_function(struct statement_run *r, const c
 #define RETURN "%return"
 #define CALLS "calls." /* a function, whatever events are called */
 
-/* An event of the program, else a function of it, or its return. */
+/* An event of the program, else a function of it, or its return. uses: the statement, by which only
+ * the parameters that it names are fetched (function_event_uses()). */
 static const struct event_format *find_in_program(struct statement_run *r, const char *name,
 						  size_t n, const char *uses, struct err *err)
 {
@@ -156,6 +161,8 @@ static const struct event_format *find_in_program(struct statement_run *r, const
 		name += strlen(CALLS);
 		n -= strlen(CALLS);
 	} else {
+		/* An event comes before a function of its name, as in brace hist; `calls.` is the
+		 * way to the function. */
 		e = question_event(r->catalogue, name, n);
 	}
 	if (e)
@@ -269,6 +276,7 @@ static int ask_session(struct invocation *inv, const struct statement_request *r
 			    .every_ns = w->every_ns };
 	int status;
 
+	/* Refused here, before the program runs: nothing of it could be shown. */
 	if (inv->json && a.records) {
 		say("brace: records have no JSON here; brace record and brace query --json do\n");
 		return EXIT_BRACE;
@@ -276,6 +284,8 @@ static int ask_session(struct invocation *inv, const struct statement_request *r
 	for (size_t i = 0; i < w->at.n; i++)
 		invocation_add_line(inv, mem_strdup(w->at.at[i].file),
 				    mem_strdup(w->at.at[i].text));
+	/* A synthetic event records nothing until it is enabled; a histogram of a single event
+	 * counts by its trigger alone. */
 	if (a.records)
 		invocation_add_line(inv, mem_printf("events/synthetic/%s/enable",
 						    strchr(w->result, ':') + 1), mem_strdup("1"));
@@ -322,6 +332,7 @@ static int translate_statement(struct statement_run *run, const struct statement
 	e = sql_translate(&s, &o, w, err);
 	if (!e)
 		add_more(r, w);
+	/* The writes have copies of all names. */
 	sql_free(&s);
 	return e;
 }
@@ -340,7 +351,8 @@ static void free_run(struct statement_run *run)
 }
 
 /* The kernel's tree takes the tree's place. The event that is made is named after the process, so
- * that it can be told whose it is. */
+ * that it can be told whose it is. run->texts owns the directory and the name: inv->of_sql.tree
+ * points to freed memory after free_run(), and nobody reads it then. */
 static int ask_the_kernel(struct statement_run *run, struct err *err)
 {
 	struct invocation *inv = run->inv;
@@ -377,6 +389,8 @@ static void place_fault(const struct invocation *inv, const struct statement_req
 {
 	const char *part = strstr(r->text, err->input);
 
+	/* err->input has the whole statement, or, of a long one, a part that fills a third of its
+	 * room or more. A shorter text is not the statement, even if it stands in it, too. */
 	if (r->place && part &&
 	    (!strcmp(err->input, r->text) || strlen(err->input) > sizeof(err->input) / 3))
 		r->place(inv, r->text, (size_t)(part - r->text) + err->column, err);
@@ -401,10 +415,12 @@ int statement_run(struct invocation *inv, const struct statement_request *r)
 		run.catalogue = question_events(inv);
 	if (translate_statement(&run, r, &w, &err)) {
 		free_run(&run);
+		/* The definitions are still there: they are the invocation's, not the run's. */
 		field_hint_of_statement(inv, &err);
 		place_fault(inv, r, &err);
 		return say_error(&err);
 	}
+	/* --explain wins over all: it only shows. */
 	status = inv->kernel_alone && !inv->explain	? in_kernel(&run, r, &w)
 		 : session && !inv->explain		? ask_session(inv, r, &w)
 		 : inv->of_sql.execute && !inv->explain ? execute_writes(inv, &w)

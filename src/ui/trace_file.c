@@ -28,6 +28,7 @@ static int choose_side(const struct invocation *inv, struct trace_info *info, st
 	    (inv->user_only && trace_info_is_kernel(info)))
 		return err_set(err, ENODATA, "the trace has nothing of %s: brace record -k records both",
 			       inv->kernel_only ? "the kernel" : "a program");
+	/* The readers of the trace heed it: records of the other side are never given. */
 	info->sides = inv->kernel_only ? SIDE_KERNEL : inv->user_only ? SIDE_USER : SIDES_BOTH;
 	return 0;
 }
@@ -75,6 +76,7 @@ int trace_file_open_path(const struct invocation *inv, const char *named,
 				"there is no trace.brace here: `brace record -- PROGRAM` writes one; or name a file");
 		return say_error(&err);
 	}
+	/* Before anything is read: sums are made by it. */
 	store_info(*out)->charge_handlers = inv->charge_handlers;
 	if (choose_side(inv, store_info(*out), &err) ||
 	    leave_cost_out(inv, store_info(*out), &err)) {
@@ -106,12 +108,16 @@ struct source *trace_file_source(const struct invocation *inv, struct store_read
 	return excerpt_source_of(&inv->excerpt, r, err);
 }
 
+/* *part is inside of the returned source, and closed with it: it is only for asking whether the
+ * part was empty. */
 struct source *trace_file_openings(const struct invocation *inv, struct store_reader *r,
 				   struct source **part, struct err *err)
 {
 	struct source *source = *part = trace_file_source(inv, r, err);
 	struct summary_input in;
 
+	/* Without --threshold every call is in the trace with its beginning, and no opening has to
+	 * be found. */
 	if (!source || !source->info->thresh_ns)
 		return source;
 	in = excerpt_of(source) ? summary_from_excerpt(excerpt_of(source), r)

@@ -16,7 +16,8 @@
 #include "ui/screen.h"
 #include "ui/session_set.h"
 
-/* A word as a shell takes it. */
+/* A word as a shell takes it. In single quotes, where only the quote itself has a meaning: it is
+ * written as '\'', which ends the word, adds a quote, and goes on. */
 static void put_word(struct out *out, const char *text)
 {
 	out_char(out, '\'');
@@ -33,6 +34,7 @@ static void explain_writes(const struct config_writes *w, struct out *out)
 	for (size_t i = 0; i < w->all.n; i++) {
 		const struct config_write *write = &w->all.at[i];
 
+		/* mkdir once before the writes that follow each other for one instance. */
 		if (write->instance && strcmp(made, write->instance))
 			out_printf(out, "mkdir -p instances/%s\n", write->instance);
 		made = write->instance ? write->instance : made;
@@ -78,6 +80,9 @@ static int attach_config(struct invocation *inv)
 	struct err err;
 
 	inv->config = inv->of_config.attach;
+	/* The text is copied to the program (attached_write()), after it was read as a
+	 * configuration: a program with one that cannot be read could not be recorded by --config
+	 * any more. */
 	if (config_option_read(inv, &err) ||
 	    attached_write(program, inv->config_use->file.text,
 			   strlen(inv->config_use->file.text), &err))
@@ -119,6 +124,7 @@ static int check_config(const struct invocation *inv)
 /* At most one of the options that each say what to do may be given. */
 int cmd_config(struct invocation *inv)
 {
+	/* Flags of 0 and 1, and two texts, of which `!!` makes flags. */
 	const unsigned asked = inv->of_config.list + inv->json + inv->explain +
 			       inv->of_config.apply + inv->of_config.save +
 			       inv->of_config.profiles + !!inv->of_config.attach +

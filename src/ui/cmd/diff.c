@@ -21,6 +21,7 @@
 #include "ui/trace_file.h"
 #include "ui/word_list.h"
 
+/* 1, and not EXIT_BRACE: CI tells a slower program from a command that failed. */
 #define EXIT_GROWN 1
 
 /* One trace file. */
@@ -50,6 +51,8 @@ struct diff {
 static int split_operands(struct diff *d)
 {
 	const struct invocation *inv = d->inv;
+	/* The parser counts the words before `--` as questions. This command asks none: the number
+	 * tells where the second group begins. */
 	const int n_a = inv->is_program && inv->n_questions ? inv->n_questions : 1;
 	const int n_b = inv->n_operands - n_a;
 
@@ -66,6 +69,8 @@ static int split_operands(struct diff *d)
 		say("brace: --flamegraph is of two files, not of groups\n");
 		return EXIT_BRACE;
 	}
+	/* Readers are opened later: the line is checked whole first. The vectors do not grow any
+	 * more, so that pointers to runs stay. */
 	for (int i = 0; i < inv->n_operands; i++)
 		*vec_add(&d->sides[i >= n_a].runs) = (struct diff_run){ 0 };
 	return 0;
@@ -103,7 +108,8 @@ static int find_column(struct diff *d)
 	return d->column == SUMMARY_NUMBERS ? EXIT_BRACE : 0;
 }
 
-/* *s is freed by free_side(), also after a failure. */
+/* *s is freed by free_side(), also after a failure. The meter shows each file by itself.
+ * part_summary_check() comes last: an empty part is known only after the reading. */
 static int read_run(struct diff *d, const char *file, struct diff_run *s)
 {
 	struct err err;
@@ -155,7 +161,8 @@ static bool is_timed(const struct diff_side *s)
 	return timed;
 }
 
-/* One run that lacks its short calls (--threshold) has no self times to compare. */
+/* One run that lacks its short calls (--threshold) has no self times to compare. summary.cut is the
+ * threshold of the file. */
 static bool is_cut(const struct diff_side *s)
 {
 	bool cut = false;
@@ -172,6 +179,8 @@ static void make_group(struct diff *d, struct diff_side *s)
 
 	for (size_t i = 0; i < s->runs.n; i++)
 		*vec_add(&all) = &s->runs.at[i].summary;
+	/* The runs' trace_infos outlive the group: free_side() closes the readers after the
+	 * summaries, and uses the group no more. */
 	group_make(&s->group, all.at, all.n, d->column);
 	vec_free(&all);
 }
@@ -208,6 +217,7 @@ static int choose_column(struct diff *d)
 
 	if (!d->inv->sort)
 		d->column = !timed ? SUMMARY_CALLS : cut ? SUMMARY_TOTAL : SUMMARY_SELF;
+	/* -s self asked for it by name: another column would be an answer to another question. */
 	if (d->column == SUMMARY_SELF && cut) {
 		say("brace: cannot compare self: short calls were not recorded (--threshold), and self time is not known\n");
 		return EXIT_BRACE;
@@ -232,6 +242,8 @@ static struct percent percent_of(uint64_t hundredths)
 static int check_growth(const struct diff *d, const struct comparison *c)
 {
 	const char *column = summary_column_words[d->column];
+	/* Hundredths of a percent, as --fail-over is. INT64_MAX: there was nothing to compare
+	 * with. */
 	const int64_t growth = compare_growth(compare_sum(c->a, d->column),
 					      compare_sum(c->b, d->column));
 	uint64_t part;
@@ -261,7 +273,8 @@ static bool is_nameless(const struct summary_row *r)
 }
 
 /* Another build, or the same one with its symbols, has other places: what looks gone or new may be
- * one function. */
+ * one function. Only rows that one side alone has: places that both have were compared, and are of
+ * one build. */
 static void warn_of_nameless(const struct diff *d, const struct comparison *c)
 {
 	uint64_t n[2] = { 0 };
@@ -298,6 +311,7 @@ static int begin_job(const struct diff *d, unsigned side, struct export_job *job
 	struct source *part;
 	struct err err;
 
+	/* A picture has two measures: -s calls draws calls, all other columns self time. */
 	*job = (struct export_job){ .weight = d->column == SUMMARY_CALLS ? WEIGHT_CALLS
 									    : WEIGHT_SELF,
 				    .stop = interrupt_catch() };
@@ -322,6 +336,8 @@ static int write_flamegraph(const struct diff *d, struct export_job jobs[2], str
 static int draw_flamegraph(struct diff *d)
 {
 	struct export_job jobs[2] = { 0 };
+	/* screen_open_whole() takes the file of -o: the copy has --flamegraph's in its place. It
+	 * owns nothing, and is not freed. */
 	struct invocation to = *d->inv;
 	struct err err = { 0 };
 	struct screen o;
@@ -358,6 +374,7 @@ static int compare_sides(struct diff *d)
 		return status;
 	for (unsigned i = 0; i < 2 && d->grouped; i++) {
 		make_group(d, &d->sides[i]);
+		/* Operands of the command line, which outlive the group. */
 		d->sides[i].group.files = files_of(d, i);
 	}
 	compare_make(&c, summary_of(d, 0), summary_of(d, 1), d->column);
@@ -378,6 +395,7 @@ int cmd_diff(struct invocation *inv)
 	struct diff d = { .inv = inv };
 	int status = split_operands(&d);
 
+	/* Sums of a part count the piece of a call that lies in it, as brace report's do. */
 	inv->excerpt.clips = true;
 	status = status ? status : find_column(&d);
 	status = status ? status : part_summary_rows(inv, &d.rows);

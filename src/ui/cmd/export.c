@@ -71,6 +71,7 @@ static enum export_weight find_weight(const struct invocation *inv, const struct
 {
 	static const struct word_list list = { "weight", "", export_weight_words, EXPORT_WEIGHTS };
 
+	/* Self time, as a flame graph's width: each frame then contains those above it. */
 	if (!inv->of_export.weight)
 		return WEIGHT_SELF;
 	if (!e->weighs) {
@@ -103,7 +104,8 @@ static int check_output(const struct invocation *inv, const struct exporter *e)
 
 /* --- what is left out --------------------------------------------------------------------- */
 
-/* Appends "N WORDS" to a list. */
+/* Appends "N WORDS" to a list. Takes *list, which is for free(), and puts the longer one in its
+ * place; 0 of a kind is not told. */
 static void add_to(char **list, uint64_t n, const char *one, const char *more)
 {
 	char *longer;
@@ -116,7 +118,8 @@ static void add_to(char **list, uint64_t n, const char *one, const char *more)
 	*list = longer;
 }
 
-/* Says once what the trace has and the format has no place for. */
+/* Says once what the trace has and the format has no place for. job->counts has what the walk met
+ * in this trace: a format that has no place for events says nothing where there were none. */
 static void tell_left_out(const struct exporter *e, const struct walk_counts *c)
 {
 	char *list = mem_strdup("");
@@ -127,6 +130,8 @@ static void tell_left_out(const struct exporter *e, const struct walk_counts *c)
 		add_to(&list, c->losses, "mark of lost records", "marks of lost records");
 	if (!(e->holds & HOLDS_ARGUMENTS))
 		add_to(&list, c->arguments, "call's arguments", "calls' arguments");
+	/* The counts of texts and long values are those that the format's own writer could not
+	 * place: no flag of `holds` tells of them. */
 	add_to(&list, c->texts, "argument that is a text", "arguments that are texts");
 	if (!(e->holds & HOLDS_VALUES))
 		add_to(&list, c->values, "returned value", "returned values");
@@ -141,7 +146,8 @@ static void tell_left_out(const struct exporter *e, const struct walk_counts *c)
 	free(list);
 }
 
-/* Warns of limits of the result, none of which is a failure. */
+/* Warns of limits of the result, none of which is a failure. On standard error, and only after all
+ * was written: the output may be a pipe. */
 static void tell_result(const struct exporter *e, const struct export_job *job)
 {
 	const struct trace_info *info = job->source->info;
@@ -166,7 +172,7 @@ static int run_job(const struct exporter *e, struct export_job *job)
 	struct err err = { 0 };
 	int r = e->write(job, &err);
 
-	/* A part that has nothing is an error, which says why. */
+	/* A part that has nothing is an error, which says why. Only the whole walk tells that. */
 	if (!r)
 		r = excerpt_source_is_empty(job->part, &err);
 	if (!r)
@@ -177,7 +183,8 @@ static int run_job(const struct exporter *e, struct export_job *job)
 	return r && r != -EPIPE ? EXIT_BRACE : 0;
 }
 
-/* The format's bytes go to -o, or to standard output. */
+/* The format's bytes go to -o, or to standard output. screen_close() gets the status, by which the
+ * file gets its name or goes. */
 static int write_file(const struct invocation *inv, const struct exporter *e,
 		      struct export_job *job)
 {
@@ -218,6 +225,8 @@ static int export_file(const struct invocation *inv, const struct exporter *e,
 	struct err err;
 	int status;
 
+	/* Before the meter, which would set handlers of its own for signals that nobody has
+	 * taken. */
 	job.stop = interrupt_catch();
 	trace_file_meter(inv, reader);
 	job.source = trace_file_openings(inv, reader, &part, &err);
@@ -225,6 +234,7 @@ static int export_file(const struct invocation *inv, const struct exporter *e,
 		return say_error(&err);
 	job.part = part;
 	status = (e->directory ? write_directory : write_file)(inv, e, &job);
+	/* The part is inside of the source, and closed with it. */
 	job.source->ops->close(job.source);
 	return status;
 }
@@ -240,6 +250,7 @@ static int save_tables(const struct invocation *inv, struct store_reader *reader
 	if (r)
 		return r;
 	query_choose(q, &inv->excerpt);
+	/* As in export_file(): before the meter. */
 	stop = interrupt_catch();
 	trace_file_meter(inv, reader);
 	r = query_save(q, path, stop, err);
@@ -256,6 +267,8 @@ static int write_database(const struct invocation *inv, struct store_reader *rea
 
 	if (new_file_begin(&f, inv->output, "database", &err) < 0)
 		return say_error(&err);
+	/* SQLite opens its file by name, and makes a journal beside it: /dev/stdout or a pipe,
+	 * which new_file_begin() writes to directly, has no such name. */
 	if (f.temporary)
 		r = save_tables(inv, reader, f.temporary, &err);
 	else
@@ -283,6 +296,8 @@ int cmd_export(struct invocation *inv)
 	weight = find_weight(inv, e);
 	if (weight == EXPORT_WEIGHTS)
 		return EXIT_BRACE;
+	/* Formats of sums count the part of a call that lies within --from and --to; formats of
+	 * events show calls that begin there, whole. */
 	inv->excerpt.clips = e->sums;
 	status = check_output(inv, e);
 	if (!status)

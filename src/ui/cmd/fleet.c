@@ -35,6 +35,7 @@ static const struct fleet_verb {
 	{ NULL, NULL, 0, NULL },
 };
 
+/* NULL: the word is a question's, or one that find_question() refuses. */
 static const struct fleet_verb *find_verb(const char *name)
 {
 	for (const struct fleet_verb *v = verbs; v->name; v++)
@@ -43,6 +44,7 @@ static const struct fleet_verb *find_verb(const char *name)
 	return NULL;
 }
 
+/* Ends the sentence that find_question() begins; `record` is no question, and has no words. */
 static void say_questions(void)
 {
 	for (const struct fleet_question *q = fleet_questions; q->name; q++)
@@ -64,6 +66,8 @@ static const struct fleet_question *find_question(const char *name)
 		return found;
 	for (const struct fleet_question *q = fleet_questions; q->name; q++)
 		nearest_offer(&near, q->name);
+	/* The verbs are offered, too: the user does not know which words are statements of brace's
+	 * own. */
 	for (const struct fleet_verb *v = verbs; v->name; v++)
 		nearest_offer(&near, v->name);
 	if (near.best) {
@@ -80,11 +84,15 @@ static int read_spec(const struct invocation *inv, const struct fleet_question *
 		     struct fleet_spec *w)
 {
 	const uint64_t now = (uint64_t)time(NULL), since = inv->of_push.since_ns;
+	/* Whole seconds, as the servers' times are, rounded up: --since 1500ms has to include a run
+	 * of 1.5 s ago. */
 	const uint64_t before = since / NS + (since % NS != 0);
 
 	*w = (struct fleet_spec){ inv->n_operands > 1 ? inv->operands[1] : NULL, inv->of_push.host,
 				  inv->of_push.labels.n ? inv->of_push.labels.at[0] : NULL,
 				  before && before < now ? now - before : 0 };
+	/* A question's statement has one condition for a label; the second one would be left out
+	 * silently. */
 	if (inv->of_push.labels.n > 1) {
 		say("brace: fleet %s takes one --label: it counts the runs that have it\n", q->name);
 		return EXIT_BRACE;
@@ -98,6 +106,7 @@ static int read_spec(const struct invocation *inv, const struct fleet_question *
 	return EXIT_BRACE;
 }
 
+/* An empty answer is a failure, so that a script sees a misspelt function. EXIT_BRACE. */
 static int say_nothing_found(const struct fleet_spec *w)
 {
 	char cut[SAY_WORD];
@@ -124,7 +133,9 @@ static int ask(const struct invocation *inv, const struct fleet_question *q,
 	status = fleet_output_end(&o, r, &a, &err);
 	if (status == EXIT_BRACE)
 		return status;
-	/* A server that did not answer may have rows: nobody can say that nothing is found. */
+	/* A server that did not answer may have rows: nobody can say that nothing is found. The
+	 * answer of `runs` (three texts: run, host, begin) may be empty without a fault: nothing
+	 * was pushed yet, or nothing in that time. */
 	if (status || a.rows || (!w->function && q->texts == 3))
 		return status;
 	return say_nothing_found(w);
@@ -135,7 +146,8 @@ static bool is_verb(const struct fleet_verb *v, const char *name)
 	return v && !strcmp(v->name, name);
 }
 
-/* v: NULL: a question. 0, or EXIT_BRACE (said). */
+/* v: NULL: a question. 0, or EXIT_BRACE (said). Each option belongs to one verb, and is refused
+ * elsewhere: an --older that a question ignored would let the user believe in a selection. */
 static int check_words(const struct invocation *inv, const struct fleet_verb *v)
 {
 	const bool records = is_verb(v, "record");
@@ -161,7 +173,8 @@ static int check_words(const struct invocation *inv, const struct fleet_verb *v)
 	return EXIT_BRACE;
 }
 
-/* v: NULL: a question. 0, or EXIT_BRACE (said). */
+/* v: NULL: a question. 0, or EXIT_BRACE (said). The form of the output, which traces do not
+ * have. */
 static int check_form(const struct invocation *inv, const struct fleet_verb *v)
 {
 	const bool makes_traces = is_verb(v, "record") || is_verb(v, "fetch");
@@ -177,6 +190,8 @@ static int check_form(const struct invocation *inv, const struct fleet_verb *v)
 	return EXIT_BRACE;
 }
 
+/* The servers are read after the words have been checked: a slip is told without a server's
+ * address. */
 static int answer(struct invocation *inv)
 {
 	const struct fleet_question *q = find_question(inv->operands[0]);

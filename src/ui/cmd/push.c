@@ -15,9 +15,11 @@
 #include "ui/say.h"
 #include "ui/trace_file.h"
 
+/* How long a server that is away is tried again, if --retry does not say. */
 #define RETRY_NS UINT64_C(30000000000)
 
-/* Tells how far a push came that did not end well. */
+/* Tells how far a push came that did not end well. err->code is 0 after an interrupt, which is no
+ * fault. A batch that is there is not sent again: the same command may simply be repeated. */
 static int say_failure(const struct fleet_push *p, int r, struct err *err)
 {
 	if (err->code)
@@ -31,6 +33,7 @@ static int say_failure(const struct fleet_push *p, int r, struct err *err)
 	return EXIT_BRACE;
 }
 
+/* 1 if a batch is missing, so that a script can push again. */
 static int say_verified(const struct fleet_push *p, const char *url)
 {
 	say("brace: run %016" PRIx64 ": %zu of %zu batches are at %s\n", p->run, p->there, p->batches,
@@ -54,6 +57,7 @@ static int push_file(const struct invocation *inv, struct fleet_push *p)
 		status = say_verified(p, p->servers->at.at[p->server].url);
 	else if (!inv->quiet)
 		pushing_say_done(p);
+	/* Behind the result: a warning before it would be taken for the push's own failure. */
 	if (!r)
 		trace_file_warn_of_losses(store_info(reader));
 	trace_file_close(reader);
@@ -87,6 +91,7 @@ static int check_trace(const struct invocation *inv)
 	return EXIT_BRACE;
 }
 
+/* Entries for other servers are no failure: another --to sends them. */
 static int say_spool(const struct invocation *inv, const struct pushing_spool *s, int r)
 {
 	if (r == -EINTR)
@@ -100,6 +105,8 @@ static int say_spool(const struct invocation *inv, const struct pushing_spool *s
 /* Returns the exit status. */
 static int push_spooled(const struct invocation *inv, struct fleet_push *p)
 {
+	/* Only a filter here: an entry whose note names other servers stays. fleet_option_servers()
+	 * has read the same text. */
 	const char *to = inv->of_push.to ? inv->of_push.to : getenv("BRACE_FLEET");
 	char *path = check_spooled(inv) ? NULL : pushing_spool_path(inv);
 	struct pushing_spool s = { .path = path, .to = to, .quiet = inv->quiet };
@@ -126,6 +133,7 @@ static int push_to(const struct invocation *inv, const struct fleet_servers *ser
 	struct fleet_push p = {
 		.servers = servers, .calls = inv->of_push.calls, .verify = inv->of_push.verify,
 		.no_command = inv->of_push.no_command, .labels = labels,
+		/* All servers have this one; cmd_push() has set it. */
 		.stop = servers->at.at[0].stop,
 		.retry_ns = inv->of_push.retries ? inv->of_push.retry_ns : RETRY_NS,
 	};
@@ -134,6 +142,7 @@ static int push_to(const struct invocation *inv, const struct fleet_servers *ser
 
 	if (inv->of_push.create && fleet_create(servers, &err))
 		status = say_error(&err);
+	/* --create alone makes the tables, and pushes nothing. */
 	else if (inv->of_push.create && !inv->n_operands && !inv->of_push.spooled)
 		status = 0;
 	else if (inv->of_push.spooled)
@@ -147,6 +156,8 @@ static int push_to(const struct invocation *inv, const struct fleet_servers *ser
 int cmd_push(struct invocation *inv)
 {
 	struct fleet_servers servers = { 0 };
+	/* Caught before a server is asked: from here on an interrupt ends the command between two
+	 * batches, with a sentence of how far it came. */
 	const struct stop *stop = interrupt_catch();
 	int status = check_trace(inv);
 

@@ -32,6 +32,8 @@ static int read_text(const char *path, char **text, size_t *n, struct err *err)
 	*text = NULL;
 	if (fd < 0)
 		return fd;
+	/* One byte more than a model may have: it is the NUL, or shows that the file is too
+	 * long. */
 	*text = mem_zalloc(MODEL_MOST + 1);
 	for (*n = 0; got > 0 && *n <= MODEL_MOST; *n += got > 0 ? (size_t)got : 0)
 		got = read(fd, *text + *n, MODEL_MOST + 1 - *n);
@@ -52,6 +54,7 @@ static void name_by_file(struct automaton *a, const char *path)
 	a->name = mem_strndup(base, n > 4 && !strcmp(base + n - 4, ".dot") ? n - 4 : n);
 }
 
+/* On failure nothing of c is lost: cmd_rv() frees what is half made. */
 static int read_model(const char *path, struct rv_choice *c, struct err *err)
 {
 	char *text;
@@ -100,6 +103,8 @@ static int print_faults(struct invocation *inv, const void *choice, struct sourc
 			bool live)
 {
 	const struct rv_choice *c = choice;
+	/* Whether the records reach to the program's end: only then a model that is not in a final
+	 * state is at fault. An attached process goes on. */
 	const bool whole = live ? !inv->pids.n : source->info->run.ended;
 	struct verify *v = verify_new(source->info, c->a, &c->b, whole);
 	struct event e;
@@ -112,6 +117,7 @@ static int print_faults(struct invocation *inv, const void *choice, struct sourc
 		verify_free(v);
 		return say_error(&err);
 	}
+	/* The end may be a fault itself: what should have followed never came. */
 	verify_end(v);
 	warn(v, source);
 	r = print_verdict(inv, v);
@@ -136,6 +142,8 @@ static int name_function(struct invocation *inv, const struct binding *b, struct
 	int e = set_setting(inv, &filter, b->function, err);
 
 	if (library && !e) {
+		/* -L compares file names: the path that the linker found here may be another one in
+		 * the process. */
 		slash = strrchr(library, '/');
 		*vec_add(&inv->made_texts) = mem_strdup(slash ? slash + 1 : library);
 		e = set_setting(inv, &modules, inv->made_texts.at[inv->made_texts.n - 1], err);
@@ -144,6 +152,7 @@ static int name_function(struct invocation *inv, const struct binding *b, struct
 	return e;
 }
 
+/* The setting keeps the pointer: the invocation owns the text. */
 static int name_event(struct invocation *inv, const struct binding *b, struct err *err)
 {
 	static const struct option events = { 'e', "event", .file = "set_event", .append = true };
@@ -171,8 +180,12 @@ static int name_model(struct invocation *inv, const void *choice, struct err *er
 		    : b->function ? name_function(inv, b, err)
 				  : name_event(inv, b, err);
 	}
+	/* A model of events alone: with the tracer nop no function is patched, so that calls cost
+	 * nothing. */
 	if (!e && !calls)
 		e = settings_write(&inv->settings, "current_tracer", "nop", false, err);
+	/* A keyed model has an automaton for each value (a pointer, a descriptor): arguments and
+	 * results tell which. */
 	if (!e && calls && c->b.keyed)
 		e = set_args(inv, &args, ANY_FUNCTION, err);
 	if (!e && calls && c->b.keyed)
@@ -182,6 +195,8 @@ static int name_model(struct invocation *inv, const void *choice, struct err *er
 
 int cmd_rv(struct invocation *inv)
 {
+	/* true: in the order of time over all threads, since a model sees one sequence of
+	 * events. */
 	static const struct table_command command = { name_model, print_faults, true };
 	struct rv_choice choice = { 0 };
 	struct err err;

@@ -15,6 +15,7 @@
 #include "ui/say.h"
 #include "ui/screen.h"
 
+/* Bytes of a demangled name; a longer one, of C++ templates mostly, is cut by demangle(). */
 #define NAME_MOST 1024
 
 /* A frame, as it is printed. name "": its file has no symbol for it. */
@@ -25,6 +26,7 @@ struct stack_place {
 	uint32_t line;
 };
 
+/* The paths are those of `s`, and valid as long as it is. */
 static struct stack_place place_of(struct thread_stacks *s, const struct stack_frame *f)
 {
 	struct stack_place p = { .path = thread_stacks_path(s, f) };
@@ -57,9 +59,12 @@ static const char *end_of(const struct standing_stack *t)
 
 /* --- text ------------------------------------------------------------------------------------ */
 
+/* The name is read now, after the walk: a thread that has ended meanwhile is "?". `call` < 0: the
+ * thread was in no system call when it was stopped. */
 static void print_head(const struct standing_stack *t, struct out *o)
 {
 	const char *call = call_name(t);
+	/* TASK_COMM_LEN of the kernel, with the NUL. */
 	char comm[16];
 
 	proc_name(t->tid, comm);
@@ -93,6 +98,9 @@ static void print_frame(struct thread_stacks *s, const struct stack_frame *f, si
 
 		out_str(o, " [");
 		out_foreign(o, file, strlen(file));
+		/* A caller's `vaddr` is one byte before the return address (frame_at() of
+		 * image/thread_stacks.c): a call that never returns may be the last instruction of
+		 * its function. What is printed is the return address, as in pc. */
 		if (!*p.name)
 			out_printf(o, "+0x%" PRIx64,
 				   (f->placed ? f->vaddr : f->offset) + f->returns);
@@ -105,11 +113,15 @@ static void print_frame(struct thread_stacks *s, const struct stack_frame *f, si
 		out_foreign(o, file, strlen(file));
 		out_printf(o, ":%" PRIu32, p.line);
 	}
+	/* Said, because a function without a frame pointer makes such a chain skip callers or name
+	 * wrong ones. */
 	if (f->by_frame)
 		out_str(o, " (by the frame pointer)");
 	out_char(o, '\n');
 }
 
+/* Numbers of frames begin at 0 in each thread, as gdb's do. An incomplete stack says so: its last
+ * frame would else look like the thread's first function. */
 static void print_text(struct thread_stacks *s, struct out *o)
 {
 	for (size_t i = 0; i < thread_stacks_count(s); i++) {
@@ -153,6 +165,7 @@ static void print_json_frame(struct thread_stacks *s, const struct stack_frame *
 		   f->by_frame ? "true" : "false");
 }
 
+/* One object a line for each thread, so that a reader need not hold the whole answer. */
 static void print_json_thread(pid_t pid, struct thread_stacks *s, const struct standing_stack *t,
 			      struct out *o)
 {
@@ -172,6 +185,8 @@ static void print_json_thread(pid_t pid, struct thread_stacks *s, const struct s
 	out_str(o, "]}\n");
 }
 
+/* stopped_ns is the longest time that a thread stood still for the look: the price of the command
+ * in production. */
 static void print_json(pid_t pid, struct thread_stacks *s, struct out *o)
 {
 	out_printf(o, "{\"schema\":\"brace-stack\",\"version\":1,\"pid\":%d,\"threads\":%zu,\"stopped_ns\":%" PRIu64 "}\n",
@@ -202,6 +217,8 @@ int cmd_stack(struct invocation *inv)
 			status = say_error(&err);
 			break;
 		}
+		/* The process runs on already: debug information is read from files, which may take
+		 * seconds. */
 		thread_stacks_read_sources(s);
 		if (i && !inv->json)
 			out_char(&o.text, '\n');

@@ -36,6 +36,7 @@ static const struct { const char *title, *file, *unless; } facts[] = {
 	{ "Errors", "error_log", "" },
 };
 
+/* A text without a newline, "", has none. */
 static size_t count_lines(const char *text)
 {
 	size_t n = 0;
@@ -52,6 +53,8 @@ static void print_lines(struct screen *o, const char *title, const char *file, c
 	size_t n = count_lines(text), shown = 0;
 	char *end = text;
 
+	/* One line more is shown rather than "and 1 more". `end` cannot be NULL: there are n
+	 * newlines. */
 	if (n > LINES_SHOWN + 1) {
 		for (; shown < LINES_SHOWN; shown++)
 			end = strchr(end, '\n') + 1;
@@ -62,6 +65,7 @@ static void print_lines(struct screen *o, const char *title, const char *file, c
 		out_printf(&o->text, "... and %zu more: brace show %s\n", n - shown, file);
 }
 
+/* ftrace's files have a comment where a list is empty: it is the row's `unless`. */
 static int print_fact(struct screen *o, const struct invocation *inv, size_t i, struct err *err)
 {
 	char *text;
@@ -95,6 +99,8 @@ static int print_programs(struct screen *o, const struct invocation *inv, struct
 /* Lines of per_cpu/cpuN/stats, over all CPUs. */
 struct buffer_sums { uint64_t entries, overrun, dropped; };
 
+/* 0 where the line is missing. "overrun: " is sought with its newline, because "commit overrun: "
+ * ends with it. */
 static uint64_t number_behind(const char *text, const char *word)
 {
 	const char *at = strstr(text, word);
@@ -152,7 +158,8 @@ int cmd_stat(struct invocation *inv)
 
 /* --- sessions -------------------------------------------------------------------------------- */
 
-/* Prints a session's answer to a question; "?": it has just ended, or is an older brace's. */
+/* Prints a session's answer to a question; "?": it has just ended, or is an older brace's. Frees
+ * the text. Several lines become one, with commas between; the last newline goes. */
 static void print_answer(struct out *o, char *text, int error)
 {
 	if (error) {
@@ -172,6 +179,8 @@ static void print_session(struct out *o, const char *name)
 {
 	char *tracer, *on, *programs;
 	struct err ignored;
+	/* Three questions, three moments: the session may end between them, and then only some
+	 * answers are `?`. */
 	int no_tracer = ask_cat(name, "current_tracer", &tracer, &ignored),
 	    no_on = ask_cat(name, "tracing_on", &on, &ignored),
 	    no_programs = ask_programs(name, &programs, &ignored);

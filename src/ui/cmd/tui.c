@@ -40,6 +40,7 @@ struct tui {
 	uint64_t size, read_ns, took_ns; /* of the last reading of a live trace */
 	bool ended;                     /* it was read when nothing more came */
 	struct view_event ahead[AHEAD]; /* typed while a part was read */
+	/* Filled by wait_for() while a part is read; taken, and then emptied, by take_key(). */
 	unsigned n_ahead, next_ahead;
 	struct terminal *terminal;
 	struct grid grid;
@@ -78,6 +79,8 @@ static bool wait_for(struct tui *t, struct loading *l)
 	while (!flag_is_set(&l->over)) {
 		terminal_key(t->terminal, WAIT_MS, &e);
 		if (e.key == VIEW_ESCAPE)
+			/* The reading thread looks at it as it reads, and ends: the loop goes on
+			 * until it has. */
 			flag_set(&t->browse.progress.stop);
 		if (e.key == 'q' || e.key == VIEW_INTERRUPT || e.key == VIEW_HUNG_UP ||
 		    stop_asked(t->signal)) {
@@ -104,6 +107,7 @@ static bool load_part(struct tui *t, enum browse_part part)
 	if (pthread_create(&thread, NULL, load_in_thread, &l)) {
 		load_in_thread(&l);
 	} else {
+		/* After pthread_join() all that the thread wrote is the main thread's again. */
 		goes_on = wait_for(t, &l);
 		pthread_join(thread, NULL);
 	}
@@ -123,6 +127,8 @@ static void run_editor(const char *path, uint32_t line)
 
 	if (!pid) {
 		execl("/bin/sh", "sh", "-c", script, "sh", at, path, NULL);
+		/* As a shell does where a command is not found. No exit(): the parent's buffers
+		 * would be written twice. */
 		_exit(127);
 	}
 	if (pid > 0)
@@ -141,6 +147,8 @@ static void edit_source(struct tui *t)
 			   t->browse.source.path, t->browse.source.line);
 		return;
 	}
+	/* The editor has the terminal alone: raw mode and the alternate screen are given back until
+	 * it ends. */
 	terminal_pause(t->terminal);
 	run_editor(path, t->browse.source.line);
 	terminal_resume(t->terminal);
@@ -167,6 +175,8 @@ static void name_live(struct tui *t, const struct invocation *inv)
  * old one stays. */
 static void renew_trace(struct tui *t, const struct invocation *inv)
 {
+	/* Asked before the reading: if it had ended then, all of it is read now, and the last look
+	 * was the last one. */
 	bool ended = !live_trace_goes_on(&t->live);
 	const uint64_t began = monotonic_ns();
 	struct store_reader *now;
@@ -179,6 +189,7 @@ static void renew_trace(struct tui *t, const struct invocation *inv)
 		return;
 	}
 	t->size = live_trace_size(&t->live);
+	/* The old reader is closed after the browse has let go of what it has of it. */
 	browse_renew(&t->browse, now);
 	store_close(t->reader);
 	t->reader = now;
@@ -235,6 +246,8 @@ static void run_screens(struct tui *t, const struct invocation *inv)
 		terminal_begin(t->terminal, &t->grid);
 		browse_draw(&t->browse, &t->grid);
 		terminal_show(t->terminal, &t->grid);
+		/* From the beginning of the last reading to its first picture: 0 asks for a new
+		 * measurement. */
 		t->took_ns = t->took_ns ? t->took_ns : monotonic_ns() - t->read_ns;
 		take_key(t, &e);
 		if (is_renewed(t, &e)) {
@@ -360,6 +373,8 @@ int cmd_tui(struct invocation *inv)
 		status = say_error(&err);
 	} else {
 		run_screens(&t, inv);
+		/* The terminal is itself again before a sentence is said: the alternate screen
+		 * would take it away. */
 		terminal_close(t.terminal);
 		trace_file_warn_of_losses(t.browse.info);
 	}
