@@ -13,8 +13,10 @@
 #include "event/format.h"
 
 #define EVENTS "events/"
+/* Characters that end a name in hist keys, in filters and in actions of triggers. */
 #define WORD_ENDS ",.: =<>!&|~()\"'*/+-\n"
 
+/* err->text is cut where its room ends: a hint may be lost, the sentence before it is not. */
 static void add(struct err *err, const char *before, const char *words, const char *behind)
 {
 	size_t n = strlen(err->text);
@@ -22,7 +24,8 @@ static void add(struct err *err, const char *before, const char *words, const ch
 	snprintf(err->text + n, sizeof(err->text) - n, "%s%s%s", before, words, behind);
 }
 
-/* The word at fault, for free(). A filter's caret stands behind its word. */
+/* The word at fault, for free(). A filter's caret stands behind its word. The column may lie behind
+ * the input, which is itself cut to err's room. */
 static char *word_at_fault(const struct err *err)
 {
 	size_t begin = err->column < strlen(err->input) ? err->column : strlen(err->input), end;
@@ -96,11 +99,13 @@ void field_hint_of_write(const struct invocation *inv, const struct event_files 
 	const char *file = strrchr(path, '/');
 	char *dir, *event, *slash, *word;
 
+	/* Two sentences of the kernel's error_log: of hist triggers, and of filters. */
 	if (!file || strncmp(path, EVENTS, strlen(EVENTS)) || file < path + strlen(EVENTS) ||
 	    !(ends_with(err->text, "Couldn't find field") || ends_with(err->text, "Field not found")))
 		return;
 	dir = mem_strndup(path, (size_t)(file - path));
 	event = mem_strdup(dir + strlen(EVENTS));
+	/* Of events/SYSTEM/EVENT, SYSTEM:EVENT is how definitions are named. */
 	slash = strchr(event, '/');
 	if (slash)
 		*slash = ':';

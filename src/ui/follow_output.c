@@ -43,6 +43,7 @@ void follow_output_open(struct follow_output *o, struct invocation *inv,
 		.function = function_of, .context = o,
 	};
 
+	/* The file of -o was made before the program ran: this gives it its name. */
 	screen_open_begun(&o->screen, inv, SCREEN_PLAIN, inv->json ? NULL : paint_graph);
 	o->print = *print;
 	o->json = inv->json;
@@ -58,6 +59,8 @@ void follow_output_event(void *output, const struct follow_event *e)
 {
 	struct follow_output *o = output;
 
+	/* A buffer is followed by its address: calls that took its bytes elsewhere untold are
+	 * counted (follow/copies.h). */
 	if (o->by_identity)
 		follow_copies_event(&o->copies, e, function_of(o, e->function));
 	follow_objects_event(o->objects, e);

@@ -25,6 +25,8 @@ int follow_side_read(struct follow_side *s, const char *text, const char *show, 
 	if (!e)
 		e = follow_expression_parse(s->preset.text, &s->expression, err);
 	if (e)
+		/* A preset (packet, fd:3) stands for an expression that the user has not written:
+		 * the fault is put into his own words. */
 		follow_preset_blame(&s->preset, err);
 	if (!e && s->expression.by_value)
 		e = err_set(err, EINVAL, "%s: objects of the kernel have types: struct sk_buff, for example", text);

@@ -38,7 +38,8 @@ struct function_target {
 
 /* --- the file --------------------------------------------------------------------------------- */
 
-/* The program's file; NULL: it is not known. */
+/* The program's file; NULL: it is not known. For free(). Of several processes it is the first
+ * one's. */
 static char *program_path(const struct invocation *inv)
 {
 	char *path, *image, link[64], at[PATH_MAX];
@@ -55,7 +56,9 @@ static char *program_path(const struct invocation *inv)
 	return image;
 }
 
-/* Whether a file is the module that the user named: libc.so.6, or libc; NULL: any. */
+/* Whether a file is the module that the user named: libc.so.6, or libc; NULL: any. The file's name
+ * may have a version: behind the module's name stands its end, ".so.6" or "-2.31.so", or it is
+ * another library (libc, and not libcrypto). */
 static bool is_wanted(const char *path, const char *module)
 {
 	const char *name = path_file_name(path);
@@ -177,7 +180,8 @@ bool function_event_uses(const char *text, const char *word, size_t n)
 	return false;
 }
 
-/* A parameter that no text uses is not fetched: each costs time at every call. */
+/* A parameter that no text uses is not fetched: each costs time at every call. q->uses ends with
+ * NULL. */
 static bool is_used(const struct function_question *q, const char *word, size_t n)
 {
 	bool used = false;
@@ -187,7 +191,8 @@ static bool is_used(const struct function_question *q, const char *word, size_t 
 	return used;
 }
 
-/* A fetch-arg's type. */
+/* A fetch-arg's type. A pointer is x64, so that it is printed as an address. A size is in bytes, a
+ * fetch-arg's type in bits. */
 static void write_type(FILE *to, const struct prototype_value *v)
 {
 	if (v->type == PROTOTYPE_STRING_AT)
@@ -205,6 +210,8 @@ static void write_type(FILE *to, const struct prototype_value *v)
 static bool write_parameter(FILE *to, const struct prototype_value *v, unsigned number,
 			    bool returns)
 {
+	/* Floating-point numbers are in vector registers, which fetch-args cannot name; a view (a
+	 * pointer and a length) or a block takes several places. */
 	bool none = v->type == PROTOTYPE_FLOAT || v->form != PROTOTYPE_PLAIN || !v->size ||
 		    (v->block && v->type != PROTOTYPE_STRUCT);
 	const char *reg = none ? NULL : reg_names_argument(number);
@@ -213,6 +220,8 @@ static bool write_parameter(FILE *to, const struct prototype_value *v, unsigned 
 	if (!reg)
 		return false;
 	fprintf(to, " %.*s=%s", (int)v->name_bytes, v->name, string ? "+0(" : "");
+	/* At the return the registers hold other values: $argN has the one that was kept at the
+	 * entry. */
 	if (returns)
 		fprintf(to, "$arg%u", number);
 	else
@@ -223,6 +232,8 @@ static bool write_parameter(FILE *to, const struct prototype_value *v, unsigned 
 	return true;
 }
 
+/* More than any calling convention has: no later parameter gets a number that reg_names_argument()
+ * knows. */
 #define MOST_REGISTERS 64u
 
 /* The number of registers of numbers that a parameter takes. Of some that is not told: what comes
@@ -262,6 +273,8 @@ static int write_parameters(FILE *to, const struct function_question *q,
 			    bool returns, struct err *err)
 {
 	struct prototype p;
+	/* Numbers count registers from 1 on, not parameters; hidden: the address of a returned
+	 * structure comes before the first written one. */
 	unsigned number = 1 + hidden;
 
 	if (!prototype_parse(prototype, &p))
@@ -312,6 +325,8 @@ static int write_typed(FILE *to, const struct function_question *q, struct funct
 
 	if (known)
 		return write_parameters(to, q, p, known, 0, returns, err);
+	/* Without debug information no parameter is known by name; arg1 to arg6 and retval are
+	 * there all the same. */
 	if (sym_arguments_read(p->module, is_target, p, 0, &list, NULL))
 		list = (struct sym_arguments_list){ 0 };
 	a = sym_arguments_at(&list, p->vaddr);
@@ -339,6 +354,7 @@ static char *event_name(const struct invocation *inv, const char *symbol, bool r
 		name[n++] = isalnum((unsigned char)*c) ? *c : '_';
 	name[n] = '\0';
 	event = mem_printf("%s%s", name, returns ? "__return" : "");
+	/* Each name is "GROUP:EVENT" (probe_option.c). */
 	for (size_t i = 0; i < inv->definitions.n; i++) {
 		const char *colon = strchr(inv->definitions.at[i].name, ':');
 
@@ -367,6 +383,8 @@ static int write_definition(FILE *to, const struct invocation *inv,
 		if (is_used(q, FRAME, strlen(FRAME)))
 			fputs(" " FRAME "=$stack:u64", to);
 	} else if (is_used(q, FRAME, strlen(FRAME))) {
+		/* At the first instruction the return address lies on the stack: the caller's stack
+		 * pointer is a word above it. */
 		fputs(" " FRAME "=&+8($stack):u64", to);
 	}
 	for (unsigned i = 1; i <= 6; i++) {
@@ -398,6 +416,7 @@ static int define_at(struct invocation *inv, const struct function_question *q,
 	if (e)
 		free(p->parameters);
 	else
+		/* probe_option_line() has just added it. The names go there for field_hint.c. */
 		inv->definitions.at[inv->definitions.n - 1].parameters = p->parameters;
 	p->parameters = NULL;
 	free(text);
@@ -438,6 +457,7 @@ static void offer_file(struct nearest *near, const char *path, char **best)
 		free(*best);
 		*best = mem_strdup(like);
 	}
+	/* The symbol's text goes with the module: near keeps the copy. */
 	near->best = *best;
 	sym_close(m);
 }
@@ -517,6 +537,8 @@ int function_event_arm(struct invocation *inv, const char *const *functions,
 		const size_t n = strlen(*functions);
 		const struct function_question q = { *functions, 0, n, uses, false };
 		const char *name;
+		/* A C library without one of the functions, musl for example, is no fault: its
+		 * event is not armed. */
 		struct err absent;
 
 		if (!function_event_define(inv, &q, &name, &absent))

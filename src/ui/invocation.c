@@ -130,8 +130,8 @@ int set_scope(struct invocation *inv, const struct option *o, const char *value,
 	return o->file ? set_setting(inv, o, value, err) : set_text(inv, o, value, err);
 }
 
-/* Adds an option that belongs to the event before it, as in trace-cmd. */
-/* A trigger on the command line allows what it reaches by that. */
+/* Adds an option that belongs to the event before it, as in trace-cmd. A trigger on the command
+ * line allows the commands and descriptors that it names itself (event/outside.h). */
 int set_of_event(struct invocation *inv, const struct option *o, const char *value, struct err *err)
 {
 	*vec_add(&inv->writes) = (struct setting_write){ o, NULL, value, true };

@@ -25,6 +25,7 @@ struct kernel_beside {
 static int follow_new(void *context, pid_t pid, struct err *err)
 {
 	struct kernel_beside *b = context;
+	/* Followed first, then started, so that none of the program's first records is missing. */
 	int e = kernel_source_follow(b->source, pid, err);
 
 	return e ? e : kernel_source_start(b->source, err);
@@ -84,6 +85,8 @@ static int refuse_elsewhere(void)
 /* Leftovers of a killed brace go first, since they would go on recording. */
 static int begin_kernel(struct kernel_beside *b, struct invocation *inv)
 {
+	/* The functions of kernel_settings.c take an invocation: this one has only the kernel's
+	 * writes, which inv goes on owning. */
 	struct invocation kernels = { .verbose = inv->verbose, .kernel_alone = true };
 	struct err err;
 	int e;
@@ -91,12 +94,15 @@ static int begin_kernel(struct kernel_beside *b, struct invocation *inv)
 	kernel_remove_leftovers();
 	settings_init(&kernels.settings);
 	kernels.writes = inv->kernel_writes;
+	/* Before the instance is made: an interrupt that ended brace at once would leave it behind,
+	 * recording. */
 	run_heed_interrupts(inv);
 	e = set_up(b, inv, &kernels, &err);
 	settings_free(&kernels.settings);
 	if (!e)
 		return 0;
 	e = say_error(&err);
+	/* The producer reads the source, and goes before it. NULL is fine for both. */
 	kernel_producer_free(b->producer);
 	kernel_source_close(b->source, NULL);
 	return e;

@@ -60,6 +60,8 @@ static void print_processes(struct out *o, const char *prefix, const struct trac
 static void print_stopped(struct out *o, const char *prefix, const struct trace_message *note)
 {
 	print_processes(o, prefix, note);
+	/* note->number is the system call that is forbidden; prctl's stands for the dispatch that
+	 * it switches on. */
 	if (note->number == __NR_prctl) {
 		out_str(o, "stopped recording: it dispatches system calls itself "
 			   "(PR_SET_SYSCALL_USER_DISPATCH)\n");
@@ -196,6 +198,8 @@ static void print_clock(struct out *o, const char *prefix, const struct trace_me
 {
 	static const char printed[] = MESSAGE_CLOCK_PRINTED " ";
 	const uint32_t apart_ns = m->number;
+	/* The message has one text: of a file it is the error in ns, of what is printed at once a
+	 * word and, behind it, the error. */
 	const uint64_t error_ns = strtoull(m->name, NULL, 10);
 
 	out_printf(o, "%sthis machine's TSC is not steady: times, and the order of what different processors did, may be wrong",
@@ -224,7 +228,8 @@ static void print_user(struct out *o, const char *prefix, const struct trace_mes
 	out_str(o, "stopped recording: another user's now, from where brace is not reached\n");
 }
 
-/* " by SIGSEGV (Segmentation fault), core dumped", or with which status. */
+/* " by SIGSEGV (Segmentation fault), core dumped", or with which status. status: as of waitpid(2);
+ * -1: nobody told it. */
 static void print_end(struct out *o, int status)
 {
 	const char *name = WIFSIGNALED(status) ? sigabbrev_np(WTERMSIG(status)) : NULL;

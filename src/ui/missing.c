@@ -35,7 +35,7 @@ struct missing_search {
 /* --- the package, for advice -------------------------------------------------------- */
 
 /* "pkg:amd64: /usr/bin/x" -> "pkg" NULL where there is no dpkg, or no package has the file. For
- * free(). */
+ * free(). dpkg-query(1) prints "PACKAGE[:ARCH][, PACKAGE]: PATH": the first package is taken. */
 static char *owning_package(const char *path)
 {
 	const char *const ask[] = { "dpkg-query", "-S", path, NULL };
@@ -54,6 +54,8 @@ static const char *missing_package(struct missing_search *s)
 	if (real) {
 		s->package = owning_package(real);
 		if (!s->package && !strncmp(real, "/usr/", 5))
+			/* "/usr/bin/x" may stand in dpkg's list as /bin/x: 4 is the length of
+			 * "/usr". */
 			s->package = owning_package(real + 4);
 		free(real);
 	}
@@ -72,6 +74,8 @@ static int open_library(const struct missing_search *s, const struct mapped_libr
 
 	if (!s->pid)
 		return sym_open(l->path, out, NULL);
+	/* By the mapping (image/mapped_file.h), not by the path alone: the process may have its own
+	 * mount namespace, or the file may have been replaced. */
 	fd = mapped_file_at(s->pid, l->start, NULL);
 	if (fd < 0)
 		return fd;
@@ -113,7 +117,8 @@ static bool is_opened(const struct missing_search *s, const char *path)
 }
 
 /* The path of a library that has the function: one that -L opens (`opened`), or one that it does
- * not; NULL: no such library has it. */
+ * not; NULL: no such library has it. The path lives as long as *s. The program itself is in the
+ * list of a process's mappings, and left out. */
 static const char *library_with(struct missing_search *s, const char *name, bool opened)
 {
 	find_libraries(s);
@@ -137,7 +142,8 @@ static bool is_linked(struct missing_search *s, const char *glob)
 	return function_module_match(glob, s->program->path);
 }
 
-/* Warns of modules of -L that the program does not link: they may be loaded later, or be slips. */
+/* Warns of modules of -L that the program does not link: they may be loaded later, or be slips. A
+ * pattern with `!` takes modules away, and needs none. */
 static void check_modules(struct missing_search *s)
 {
 	const struct function_list *l = &s->settings->modules;
@@ -195,6 +201,7 @@ static bool library_matches(const struct missing_search *s, const struct mapped_
 
 	if (open_library(s, l, &m))
 		return false;
+	/* It was parsed once already, for the settings: it does not fail. */
 	function_list_write(&one, p->text, false, NULL);
 	for (size_t i = 0; i < m->functions.n && !found; i++) {
 		const char *symbol = sym_name(m, &m->functions.at[i]);
@@ -267,7 +274,9 @@ static char *nearest_in_libraries(struct missing_search *s, const char *name)
 	return found;
 }
 
-/* The sentence, and what an opened library has that is like the name. Takes the sentence. */
+/* The sentence, and what an opened library has that is like the name. Takes the sentence.
+ * why_find() names near functions of the program itself where there are some; a library's are
+ * second best. */
 static char *with_nearest(struct missing_search *s, const char *name, char *sentence)
 {
 	char *near = strstr(sentence, "nearest names") ? NULL : nearest_in_libraries(s, name), *all;
@@ -294,6 +303,8 @@ static char *not_there(struct missing_search *s, const char *name, struct why *w
 		why_free(why);
 		return sentence;
 	}
+	/* Only this sentence names a package: dpkg-query is not run for any other, and then the
+	 * sentence is made again with the name. */
 	if (strstr(why->sentence, "-dbgsym")) {
 		why_free(why);
 		why_find(s->program, name, missing_package(s), why, &ignored);
@@ -341,7 +352,8 @@ static char *refusal_of_glob(struct missing_search *s, const struct function_pat
 			  s->settings->modules.patterns.n ? " or its libraries" : "", p->text);
 }
 
-/* Why the pattern traces nothing; NULL: it does, or may. The caller frees it. */
+/* Why the pattern traces nothing; NULL: it does, or may. The caller frees it. A pattern NAME@MODULE
+ * whose module is opened is not looked up: only its module is checked. */
 static char *refusal_of(struct missing_search *s, const struct function_pattern *p)
 {
 	const char *name = function_pattern_name(p);
@@ -372,7 +384,8 @@ static void refuse_pattern(const char *sentence, const char *pattern)
 	say_error(&err);
 }
 
-/* Checks each pattern of the list. EXIT_BRACE (said) if nothing would be traced by it. */
+/* Checks each pattern of the list. EXIT_BRACE (said) if nothing would be traced by it. A list that
+ * means something else, too, is not refused for one slip: the session runs with a warning. */
 static int check_list(struct missing_search *s, const struct function_list *l)
 {
 	bool hopeless = is_hopeless(s, l);
@@ -476,7 +489,8 @@ static int check_and_free(struct missing_search *s)
 }
 
 /* Checks the program in the open file fd, and closes fd. The session says if the file is no
- * program. */
+ * program. hook_module_load_fd() may fail where sym_open_fd() did not: the plan is NULL then, and
+ * nothing is checked. */
 static int check_file(struct missing_search *s, int fd, const char *path)
 {
 	struct err ignored;

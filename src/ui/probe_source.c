@@ -49,6 +49,8 @@ static unsigned collect_names(const struct sym_module *m, int fd, const struct f
 		if (!all && !function_list_has(globs, name, NULL) &&
 		    !function_list_has(globs, own, NULL))
 			continue;
+		/* probes_reason() decodes the bytes around the place, as the session would do
+		 * later: both give one answer. */
 		if (sym_code_offset(m, f->vaddr, &offset) &&
 		    probes_reason(fd, m->path, offset) == REASON_NONE)
 			*vec_add(out) = mem_strdup(own);
@@ -132,7 +134,8 @@ static void print_scope(struct out *o, const struct sym_scope *sc, uint64_t vadd
 		out_str(o, "\t\t(none)\n");
 }
 
-/* Each place of the question has its own variables: a function may be inlined in several. */
+/* Each place of the question has its own variables: a function may be inlined in several. 0, or
+ * -errno and *err. */
 static int print_scopes(struct sym_source_info *s, const source_places *places, struct out *o,
 			struct err *err)
 {
@@ -261,10 +264,13 @@ static int find_lines(struct line_list *l, struct sym_source_info *s, struct err
 	int r;
 
 	if (!at && strpbrk(l->subject, "./")) {
+		/* Lines of a file are counted from 1 on; those of a function from 0, its own
+		 * line. */
 		l->from += !l->from;
 		return sym_source_lines(s, l->subject, NULL, &l->numbers, &l->path, err);
 	}
 	if (at)
+		/* FUNCTION@FILE: the subject is cut in two, and stays the owner of both. */
 		*at = '\0';
 	r = sym_source_function(s, l->subject, at ? at + 1 : NULL, &f, err);
 	if (r < 0)
@@ -285,6 +291,8 @@ static FILE *open_source(const char *path, const char *directory, struct err *er
 	FILE *source;
 	int fd = -ENOENT;
 
+	/* -s DIRECTORY: the compiler's path is tried whole below it, then without its first
+	 * folders, one less each time, because a source tree is seldom where it was compiled. */
 	for (const char *at = path; directory && at && fd < 0; at = strchr(at + 1, '/')) {
 		char *there = mem_printf("%s/%s", directory, at);
 
@@ -303,7 +311,9 @@ static FILE *open_source(const char *path, const char *directory, struct err *er
 	return NULL;
 }
 
-/* Writes one line of the source as perf probe does. */
+/* Writes one line of the source as perf probe does. *next goes on from line to line, in numbers
+ * that are sorted: the file is passed through once. Lines of a function are counted from its own
+ * (base). */
 static void print_line(struct out *o, const struct line_list *l, uint32_t line, const char *text,
 		       size_t *next)
 {
@@ -368,6 +378,7 @@ static int list_lines(const struct invocation *inv, const struct sym_module *m,
 	struct err err;
 	int status;
 
+	/* Its failure is told behind that of the range, which is the user's own slip. */
 	l.fd = file_open(m->path, &err);
 	if (!take_range(&l))
 		status = say_error((err_at(&err, EINVAL, inv->of_probe.lines, strlen(l.subject),

@@ -21,6 +21,8 @@
 static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 #define N_SIGNALS (sizeof(signals) / sizeof(*signals))
 
+/* How many signals came since waiting_program_catch_interrupts(); a handler counts, the main thread
+ * reads. */
 static volatile sig_atomic_t interrupts;
 
 /* A handler. The first interrupt is the program's, too, which may end by it; the second one ends
@@ -58,9 +60,13 @@ static void become_program(char *const *argv, int go, int told)
 
 	let_interrupts_end();
 	child_signal_give_back();
+	/* The end of the pipe without a byte: brace has given up, or is dead, and the program must
+	 * not run untraced. */
 	if (read(go, &byte, 1) != 1)
 		_exit(EXIT_BRACE);
 	execvp(argv[0], argv);
+	/* execvp() came back: the errno goes to waiting_program_release(), which says it. Had it
+	 * succeeded, O_CLOEXEC would have ended the pipe with nothing in it. */
 	e = errno;
 	if (write(told, &e, sizeof(e)) < 0)
 		_exit(EXIT_BRACE);
@@ -111,6 +117,7 @@ int waiting_program_release(struct waiting_program *w, const char *name)
 		n = read(w->told, &error, sizeof(error));
 	while (n < 0 && errno == EINTR);
 	close(w->told);
+	/* The end of the pipe: the program is executed. */
 	if (n != sizeof(error))
 		return 0;
 	say("brace: cannot run %s: %s\n", name, strerror(error));
@@ -126,6 +133,7 @@ bool waiting_program_is_over(struct waiting_program *w)
 		w->pid = 0;
 		return true;
 	}
+	/* Without a program there is nobody else whom the first interrupt could be for. */
 	return interrupts > (w->pid ? 1 : 0);
 }
 

@@ -138,10 +138,13 @@ static void print_rows(const struct invocation *inv, const struct hook_list *l,
 	if (inv->json)
 		out_str(&o->text, "{\"schema\":\"brace-list\",\"version\":1}\n");
 	for (size_t i = 0; i < l->rows.n && !screen_is_done(o); i++) {
+		/* A copy, with the name as it is shown; the list keeps the symbol. */
 		struct hook_list_row row = l->rows.at[i];
 		char name[4096];
 
 		demangle_plain(row.name, name, sizeof(name));
+		/* Short names leave parameters out; where that makes several functions look alike,
+		 * these are shown whole. */
 		if (demangle_chosen() != NAMES_SHORT)
 			demangle(row.name, name, sizeof(name));
 		else if (doubles_have(doubles, name))
@@ -168,6 +171,7 @@ static void meet_patterns(const struct choice *c, const char *name)
 	for (size_t i = 0; i < c->globs->patterns.n; i++) {
 		const struct function_list one = { { &c->globs->patterns.at[i], 1, 1 } };
 
+		/* A pattern with `!` takes functions away, and need not meet one. */
 		c->met[i] = c->met[i] || one.patterns.at->remove ||
 			    function_list_has(&one, name, NULL);
 	}
@@ -258,6 +262,7 @@ static int list_functions(struct invocation *inv, const char *binary)
 
 	if (status)
 		return status;
+	/* One more than there are patterns: none is allowed. */
 	choice.met = mem_zalloc((globs.patterns.n + 1) * sizeof(*choice.met));
 	if (hook_list_load(binary, is_selected, &choice, &list, &err)) {
 		status = say_error(&err);
@@ -279,7 +284,8 @@ static int list_functions(struct invocation *inv, const char *binary)
 	return status;
 }
 
-/* The sentence for options that exclude each other; NULL: they agree. */
+/* The sentence for options that exclude each other; NULL: they agree. The first conflict counts.
+ * The text is a constant. */
 static const char *conflicting_options(const struct invocation *inv)
 {
 	bool details = inv->of_list.format || inv->of_list.full || inv->of_list.filters ||
