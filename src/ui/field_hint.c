@@ -105,7 +105,7 @@ void field_hint_of_write(const struct invocation *inv, const struct event_files 
 		return;
 	dir = mem_strndup(path, (size_t)(file - path));
 	event = mem_strdup(dir + strlen(EVENTS));
-	/* Of events/SYSTEM/EVENT, SYSTEM:EVENT is how definitions are named. */
+	/* Definitions are named SYSTEM:EVENT, folders SYSTEM/EVENT. */
 	slash = strchr(event, '/');
 	if (slash)
 		*slash = ':';

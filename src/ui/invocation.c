@@ -684,6 +684,8 @@ static int short_options(struct option_scan *s, const char *text)
 static int check_operands(const struct invocation *inv, struct err *err)
 {
 	const struct command *c = inv->command;
+	/* Commands that ask take a question and, behind `--`, a program: their bounds are about the
+	 * questions. */
 	int n = c->asks ? inv->n_questions : inv->n_operands;
 	char *const *operands = c->asks ? inv->questions : inv->operands;
 
@@ -737,6 +739,7 @@ static void put_write(setting_writes *to, struct setting_write w, const char *te
 
 	for (size_t i = 0; i < to->n && w.file; i++)
 		again |= to->at[i].file && !strcmp(to->at[i].file, w.file);
+	/* A write without a file belongs to the event before it (-f, -R), and appends always. */
 	w.append &= again || !w.file;
 	w.text = text;
 	*vec_add(to) = w;
@@ -758,6 +761,7 @@ static int split_writes(struct invocation *inv, struct err *err)
 		const struct setting_write w = all.at[i];
 
 		kernel = w.file ? is_for_kernel(w.text) : event;
+		/* Remembered for the -f and -R behind it, which have no k: of their own. */
 		if (w.file && !strcmp(w.file, "set_event"))
 			event = kernel;
 		if (kernel && !inv->kernel && !inv->of_follow.into)

@@ -22,7 +22,8 @@
 #include "ui/probe_option_internal.h"
 
 /* Whether the text begins with one of the letters as a definition does, "p:NAME PLACE", "r PLACE",
- * "r10:NAME PLACE". */
+ * "r10:NAME PLACE". A number behind the letter, as in r10:NAME, is the kernel's MAXACTIVE of a
+ * return probe. */
 static bool begins_definition(const char *text, const char *letters)
 {
 	const char *behind = text + 1 + (*text ? strspn(text + 1, "0123456789") : 0);
@@ -31,7 +32,7 @@ static bool begins_definition(const char *text, const char *letters)
 }
 
 /* Whether -e was given a definition, a letter with a name or a place behind it, and no event's
- * name. */
+ * name. An event's name has no blank: "p:x" alone could be SYSTEM:EVENT. */
 static bool is_definition(const struct setting_write *w)
 {
 	return w->file && !strcmp(w->file, "set_event") && begins_definition(w->text, "prfet") &&
@@ -94,6 +95,8 @@ static char *mapped_module(pid_t pid, const char *module)
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
 	maps = fopen(path, "re");
 	while (maps && !found && getline(&line, &cap, maps) > 0) {
+		/* A line of proc_pid_maps(5): the first slash begins the path, since the device is
+		 * MAJOR:MINOR. */
 		char *at = strchr(line, '/');
 
 		line[strcspn(line, "\n")] = '\0';
@@ -117,7 +120,8 @@ static char *file_in(const char *folder, size_t n, const char *name)
 }
 
 /* A library of the system by its whole file name; NULL: there is none. The first folder is that of
- * brace's own C library. */
+ * brace's own C library. A whole name (libm.so.6): without a process nothing tells which of several
+ * versions would be loaded. */
 static char *system_library(const char *module)
 {
 	static const char *const folders[] = { "/lib64", "/usr/lib64", "/lib", "/usr/lib" };
@@ -165,6 +169,7 @@ static bool is_offset(const struct probe_option *o)
 
 	if (!colon || !isdigit((unsigned char)colon[1]) || strchr(colon + 1, ':'))
 		return false;
+	/* Cut for the question alone, and put back: o->place is still to be read. */
 	*colon = '\0';
 	is = !strncmp(colon + 1, "0x", 2) || (strchr(o->place, '/') && is_regular(o->place));
 	*colon = ':';
@@ -226,6 +231,8 @@ static int lines_in_library(struct probe_option *o, struct source_definition *d,
 	char *path = function_event_library(o->inv, name, &prototype);
 
 	if (path && strcmp(path, d->path) != 0) {
+		/* The user's names become fetch-args, so that the text is another one: o->made owns
+		 * it, and columns of faults are of it. */
 		if (prototype)
 			o->text = d->text = o->made = with_fetched(o, prototype);
 		d->path = path;
@@ -257,6 +264,8 @@ static int make_lines(struct probe_option *o, source_lines *out)
 	d.place = o->in_file;
 	d.place_column = o->column + (size_t)(o->in_file - o->place);
 	r = source_probe_lines(&d, out, o->err);
+	/* Only where the user named no module: a place of a named file is not looked for in another
+	 * one. */
 	if (r < 0 && !out->n && o->in_file == o->place)
 		r = lines_in_library(o, &d, r, out);
 	free(path);
@@ -287,6 +296,7 @@ static const char *name_of_all(struct invocation *inv, size_t first)
 	struct probe_definition_line *d = &inv->definitions.at[first];
 	char *one = d->name;
 
+	/* The names of one definition's events are NAME, NAME_1 and so on. */
 	if (strcmp(one, inv->definitions.at[inv->definitions.n - 1].name) != 0) {
 		d->name = mem_printf("%s*", one);
 		free(one);
