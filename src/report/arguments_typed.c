@@ -62,7 +62,9 @@ static void tell_pointer(const struct telling *t, const struct prototype_value *
 	tell_argument(t, &a);
 }
 
-/* where: length << 16 | offset, as the record has it of a string. */
+/* where: length << 16 | offset, as the record has it of a string. That is a __data_loc of the
+ * kernel's events. 0 for both is a null pointer, no length alone a string that could not be read;
+ * an offset before PROTOTYPE_FIRST would lie in the record's header. */
 static void tell_string(const struct telling *t, const struct prototype_value *v, uint32_t where)
 {
 	uint32_t length = where >> 16, offset = where & 0xffff;
@@ -78,7 +80,8 @@ static void tell_string(const struct telling *t, const struct prototype_value *v
 		tell_text(t, v, text, strnlen(text, length));
 }
 
-/* The words of a value that arguments.c has words for. */
+/* The words of a value that arguments.c has words for. They are in this function's frame: the
+ * visitor copies what it keeps. */
 static void tell_words(const struct telling *t, const struct prototype_value *v,
 		       struct argument_told *a, uint64_t number)
 {
@@ -100,7 +103,9 @@ static void tell_char(const struct telling *t, const struct prototype_value *v, 
 	tell_text(t, v, &c, 1);
 }
 
-/* A value that is no string. */
+/* A value that is no string. `number` may be a whole register: the bits above those of the type are
+ * anybody's then (System V ABI for x86-64, 3.2.3), and are cut off. Of a bool the lowest byte
+ * counts. */
 static void tell_number(const struct telling *t, const struct prototype_value *v, uint64_t number)
 {
 	static const uint8_t kinds[PROTOTYPE_TYPES_N] = {
@@ -127,7 +132,8 @@ static void tell_number(const struct telling *t, const struct prototype_value *v
 		tell_argument(t, &a);
 }
 
-/* Words for what has more bytes than a number. */
+/* Words for what has more bytes than a number. An x87 number has 80 bits, and 6 bytes behind them
+ * in memory that are not its own: ten are copied. False: it is a number, for tell_number(). */
 static bool tell_whole(const struct telling *t, const struct prototype_value *v)
 {
 	char words[TEXT_MOST];
@@ -152,8 +158,9 @@ static bool tell_whole(const struct telling *t, const struct prototype_value *v)
 
 static void tell_value(const struct telling *t, const struct prototype_value *v);
 
-/* Behind a structure that lies elsewhere the record has a byte that tells whether it could be
- * read. Members follow their structure in the prototype's array. */
+/* Behind a structure that lies elsewhere the record has a byte that tells whether it could be read.
+ * Members follow their structure in the prototype's array. `address` stays 1, any number but 0, for
+ * a structure that was passed by value: it is always there. */
 static void tell_struct(const struct telling *t, const struct prototype_value *v)
 {
 	const struct argument_told close = { .kind = ARGUMENT_CLOSE };
@@ -218,8 +225,8 @@ static void tell_value(const struct telling *t, const struct prototype_value *v)
 	}
 }
 
-/* A parameter that is a structure has its members behind it, which tell_struct() has told by
- * then. */
+/* A parameter that is a structure has its members behind it, which tell_struct() has told by then.
+ * False: the types are not known, or the record is none of brace's; nothing was told. */
 bool arguments_each(const struct trace_info *info, const struct event *e, argument_visit *visit,
 		    void *context)
 {
@@ -254,7 +261,9 @@ static void tell_returned_whole(const struct telling *t, const struct prototype 
 	tell_value(&of, &whole.parameters[0]);
 }
 
-/* False also for a function without a prototype, and where the record has no value. */
+/* False also for a function without a prototype, and where the record has no value. `name` is what
+ * the value is called among the arguments. A string has its NUL in value.bytes, which is taken off;
+ * bytes 0 and a number that is not 0 is a pointer that could not be read. */
 bool arguments_returned(const struct trace_info *info, uint32_t image, uint32_t fn,
 			struct call_value value, const char *name, argument_visit *visit,
 			void *context)
@@ -337,7 +346,9 @@ static void put_json_value(struct json_telling *j, const struct argument_told *a
 	}
 }
 
-/* argument_visit */
+/* The visitor (argument_visit). A list's or a structure's first member has no comma before it
+ * (first); elements of a list have no names (in_list). n counts what is named, for arg1, arg2,
+ * ... */
 static void put_json(void *context, const struct argument_told *a)
 {
 	struct json_telling *j = context;
@@ -361,6 +372,7 @@ static void put_json(void *context, const struct argument_told *a)
 	j->first = a->kind == ARGUMENT_OPEN || a->kind == ARGUMENT_LIST;
 }
 
+/* The record is tried before the brace is written: false leaves the output as it was. */
 bool arguments_json(struct out *o, const struct trace_info *info, const struct event *e)
 {
 	struct json_telling j = { .out = o, .first = true };

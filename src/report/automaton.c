@@ -47,7 +47,8 @@ struct attributes {
 
 /* --- words ----------------------------------------------------------------------------------- */
 
-/* The line is what the user sees with the caret. */
+/* The line is what the user sees with the caret. Returns -EINVAL. `at` lies within the text or is
+ * its end; the line is counted anew, since it happens once. */
 static int refuse(struct reader *r, const char *at, const char *sentence)
 {
 	const char *begin = at, *end = at;
@@ -67,7 +68,9 @@ static int refuse(struct reader *r, const char *at, const char *sentence)
 	return e;
 }
 
-/* C's comments, and lines of the preprocessor. */
+/* C's comments, and lines of the preprocessor. A # counts at the beginning of a line only. A
+ * comment without an end reaches to that of the text, where the missing brace is told. r->at is
+ * before r->end. */
 static bool skip_comment(struct reader *r)
 {
 	const bool block = r->end - r->at > 1 && r->at[0] == '/' && r->at[1] == '*';
@@ -101,7 +104,8 @@ static bool is_letter(char c)
 }
 
 /* Within a quoted name, a backslash stands before a quote of the name, and at the end of a line
- * that goes on. */
+ * that goes on. A NUL, which a file may contain, ends the reading like a name that is too long:
+ * names are C's strings from here on. */
 static int take_quoted(struct reader *r)
 {
 	struct token *t = &r->token;
@@ -140,7 +144,8 @@ static int take_name(struct reader *r)
 	return 0;
 }
 
-/* Looks at the next token. 0, or -EINVAL. */
+/* Looks at the next token. 0, or -EINVAL. Token and text are in the reader and are overwritten:
+ * whoever needs a name behind the next token copies it first. */
 static int advance(struct reader *r)
 {
 	struct token *t = &r->token;
@@ -189,7 +194,8 @@ static bool is_init(const char *name)
 	return !strncmp(name, init, sizeof(init) - 1);
 }
 
-/* Sets *state to that of the name, which is made if there is none. */
+/* Sets *state to that of the name, which is made if there is none. States are found one by one,
+ * since there are 64 at most. Their numbers are bits of sets, and stay. */
 static int state_of(struct reader *r, const char *at, const char *name, unsigned *state)
 {
 	struct automaton *a = r->a;
@@ -222,7 +228,10 @@ static int event_of(struct reader *r, const char *at, const char *name, size_t n
 	return 0;
 }
 
-/* The label's lines, which end by \n or by a newline, are events. */
+/* The label's lines, which end by \n or by a newline, are events. Two edges may have one event and
+ * one origin: the automaton is then one that has several next states (verify.c keeps all). A
+ * semicolon in a label begins the guard of a hybrid automaton, without which the edge would be
+ * taken too often. */
 static int add_edge(struct reader *r, unsigned from, unsigned to, const struct attributes *t)
 {
 	const char *at = t->label;
@@ -246,6 +255,7 @@ static int add_edge(struct reader *r, unsigned from, unsigned to, const struct a
 
 /* --- statements ------------------------------------------------------------------------------ */
 
+/* The kernel's tools look for these two shapes in the text (tools/verification, automata.py). */
 static bool is_final_shape(const char *shape)
 {
 	return !strcmp(shape, "doublecircle") || !strcmp(shape, "ellipse");
@@ -326,7 +336,9 @@ static int note_graph_attribute(struct reader *r, const char *at, const char *na
 	return 0;
 }
 
-/* The nodes that an edge leads to, one after another. at: where the edge begins. */
+/* The nodes that an edge leads to, one after another. at: where the edge begins. The edge from
+ * __init_ has no event, and needs no label: it only names the first state. Attributes stand behind
+ * the whole chain and hold for each of its edges. */
 static int read_edge(struct reader *r, const char *at, const char *first)
 {
 	unsigned chain[AUTOMATON_MOST], n = 0;
@@ -379,7 +391,8 @@ static int read_node(struct reader *r, const char *at, const char *name)
 	return e;
 }
 
-/* node, edge or graph, and what holds for all of them. */
+/* node, edge or graph, and what holds for all of them. The default of nodes counts for those that
+ * are named after it, so that its place in the text matters. */
 static int read_defaults(struct reader *r)
 {
 	const bool node = is_word(r, "node"), graph = is_word(r, "graph");
@@ -413,7 +426,8 @@ static int read_named(struct reader *r)
 	return e ? e : take_value(r, at, name, NULL);
 }
 
-/* A default shape that is set within braces ends with them, as in Graphviz. */
+/* A default shape that is set within braces ends with them, as in Graphviz. read_statement() does
+ * not call itself: depth is a counter, and braces cost no stack. */
 static int begin_group(struct reader *r)
 {
 	if (r->depth + 1 == DEPTH_MOST)
@@ -479,7 +493,10 @@ static int read_head(struct reader *r)
 	return e ? e : begin_group(r);
 }
 
-/* The graph's attributes that tell of events; each is one of the model. */
+/* The graph's attributes that tell of events; each is one of the model. It is done behind the last
+ * brace, since an attribute may stand before the edges that have its event. The last word about an
+ * event counts. Brace's attributes with another name are refused: a typing error would change what
+ * is watched, silently. */
 static int bind_events(struct reader *r)
 {
 	for (unsigned i = 0; i < r->n_bound; i++) {
@@ -497,6 +514,7 @@ static int bind_events(struct reader *r)
 	return 0;
 }
 
+/* All faults are found before an automaton is given out: automaton_step() checks nothing. */
 static int read_all(struct reader *r)
 {
 	int e = read_head(r);
@@ -549,11 +567,14 @@ void automaton_free(struct automaton *a)
 	free(a);
 }
 
+/* A shift by 64 is undefined in C: the full word is a case of its own. */
 uint64_t automaton_all(const struct automaton *a)
 {
 	return a->states.n == AUTOMATON_MOST ? UINT64_MAX : (UINT64_C(1) << a->states.n) - 1;
 }
 
+/* The union of all that each state of the set leads to: the step of an automaton without knowledge
+ * of where it is. Each round takes the set's lowest bit away. */
 uint64_t automaton_step(const struct automaton *a, uint32_t event, uint64_t states)
 {
 	const uint64_t *next = a->events.at[event].next;

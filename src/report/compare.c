@@ -56,8 +56,9 @@ static struct compare_key *sorted_keys(const struct summary *s)
 	return keys;
 }
 
-/* c points into a and b, which have to outlive it. A name that one side has twice is paired in
- * the order of sorting; what is left over is a row of one side. */
+/* c points into a and b, which have to outlive it. A name that one side has twice is paired in the
+ * order of sorting; what is left over is a row of one side. Two sorted lists are merged in one
+ * pass: the smaller key goes alone, equal ones go together. */
 void compare_make(struct comparison *c, const struct summary *a, const struct summary *b,
 		  enum summary_column column)
 {
@@ -96,7 +97,8 @@ static uint64_t distance(uint64_t a, uint64_t b)
 struct compare_order { enum summary_column column; bool reverse; };
 
 /* The largest change first, in either direction: what has become faster is an answer, too. Equal
- * ones go by name, so that two runs print the same. */
+ * ones go by name, so that two runs print the same. It is the difference that counts, not the
+ * growth in percent: a function that went from 1 us to 3 us is rarely the reason. */
 static int by_change(const void *p, const void *q, void *arg)
 {
 	const struct compared_row *x = p, *y = q;
@@ -130,7 +132,8 @@ uint64_t compare_sum(const struct summary *s, enum summary_column column)
 }
 
 /* Hundredths of a percent. INT64_MAX: from nothing to something, which no percentage tells. 128
- * bits, because ten thousand times a duration in ns may not fit into 64. */
+ * bits, because ten thousand times a duration in ns may not fit into 64. INT64_MAX is kept for that
+ * one meaning: a real growth ends one below it. */
 int64_t compare_growth(uint64_t a, uint64_t b)
 {
 	__int128 hundredths;
@@ -167,8 +170,9 @@ double compare_probability(const struct comparison *c, const struct compared_row
 	return p;
 }
 
-/* The row that alone makes the whole slower by most. *part: by how much, in hundredths of a
- * percent of all. */
+/* The row that alone makes the whole slower by most. *part: by how much, in hundredths of a percent
+ * of all. NULL: none is slower. A group's row counts only if its change is more than noise
+ * (GROUP_SIGNIFICANT). */
 const struct compared_row *compare_worst(const struct comparison *c, uint64_t *part)
 {
 	const uint64_t all = compare_sum(c->a, c->column);
@@ -237,7 +241,7 @@ static void print_deviation(const struct run_group *g, const struct summary_row 
 }
 
 /* Both sides' spread, and the probability that it explains the change; "*" marks one that it does
- * not. */
+ * not. The test is Welch's, as the JSON says: the two sides need not vary alike. */
 static void print_spread(const struct comparison *c, const struct compared_row *r, struct out *o)
 {
 	const double p = compare_probability(c, r);
@@ -254,7 +258,8 @@ static void print_name(const struct summary_row *r, unsigned used, struct out *o
 	row_name_print(o, used, r->name, r->symbol ? r->module : NULL, true);
 }
 
-/* Calls, the column that is looked at, its change, and what half of the calls last at most. */
+/* Calls, the column that is looked at, its change, and what half of the calls last at most. Without
+ * any time there is nothing but calls. A column that was asked for is not shown twice. */
 static size_t columns_of(const struct comparison *c, enum summary_column *out)
 {
 	const bool timed = summary_is_timed(c->a) || summary_is_timed(c->b);
@@ -268,6 +273,8 @@ static size_t columns_of(const struct comparison *c, enum summary_column *out)
 	return n;
 }
 
+/* A and B stand behind the columns' names, since two files' names would not fit; print_sums() tells
+ * which is which. */
 static void print_heading(const struct comparison *c, const enum summary_column *columns, size_t n,
 			  struct out *o)
 {

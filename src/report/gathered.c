@@ -39,7 +39,8 @@ struct gathering {
 	VEC(bool) moves;              /* by process: any of them was on a coroutine's stack */
 };
 
-/* Looks at the threads that are shown. */
+/* Looks at the threads that are shown. A hidden one (trace_info.sides) gives no records: it neither
+ * leads a process nor counts as company. */
 static void look_at_threads(struct gathering *p, const struct trace_info *info,
 			    const uint32_t *of_thread, const bool *coroutines)
 {
@@ -60,7 +61,8 @@ static void look_at_threads(struct gathering *p, const struct trace_info *info,
 	}
 }
 
-/* A coroutine of the only thread of a process cannot move. False: there is no other. */
+/* A coroutine of the only thread of a process cannot move. False: there is no other. Then the first
+ * pass was right already, and nothing has to be read again. */
 static bool choose_leaders(struct gathered *g, const bool *coroutines)
 {
 	const struct trace_info *info = g->inner.info;
@@ -86,7 +88,10 @@ static bool choose_leaders(struct gathered *g, const bool *coroutines)
 
 /* --- a process's calls ----------------------------------------------------------------------- */
 
-/* Each stack has a number of its own here: readers tell stacks of one thread apart by that. */
+/* Each stack has a number of its own here: readers tell stacks of one thread apart by that. Number
+ * 0 is the thread's own stack to them (call_step.track), which a process of many threads does not
+ * have: hence the 1. Arguments are dropped, because their event is promised only while the step is
+ * emitted (trace/calls.h), and steps are given on later. */
 static void take_step(void *arg, const struct call_step *s)
 {
 	struct gathered_cursor *c = arg;
@@ -107,7 +112,9 @@ static void give_step(const struct gathered_cursor *c, const struct call_step *s
 				       .site = s->site, .cpu = s->cpu, .kind = EVENT_STEP };
 }
 
-/* Follows one event of any thread. 0, or -errno and *err. */
+/* Follows one event of any thread. 0, or -errno and *err. The source gives records of all threads
+ * of the trace; those of other processes are passed over here, since summary_input.all has no way
+ * to ask for one process alone. */
 static int follow(struct gathered_cursor *c, struct err *err)
 {
 	const struct gathered *g = c->g;
@@ -130,7 +137,9 @@ static int follow(struct gathered_cursor *c, struct err *err)
 	return 0;
 }
 
-/* As summary_input.next: the steps of one event at a time, which live until the next call. */
+/* As summary_input.next: the steps of one event at a time, which live until the next call. Fewer
+ * than n are no sign of the end: events that make no step are followed until one does. 0 is the
+ * end. */
 static int next_events(void *cursor, struct event *out, size_t n, struct err *err)
 {
 	struct gathered_cursor *c = cursor;
@@ -168,8 +177,8 @@ static void close_cursor(void *cursor)
 	free(c);
 }
 
-/* NULL: the thread has no records, or another one gives them. A failure is next_events()'s to
- * tell. */
+/* NULL: the thread has no records, or another one gives them. A failure is next_events()'s to tell.
+ * summary_input.open has no way to tell of one: NULL means that there are no records. */
 static void *open_cursor(void *of, uint32_t thread)
 {
 	struct gathered *g = of;
@@ -193,7 +202,9 @@ static void *open_cursor(void *of, uint32_t thread)
 	return NULL;
 }
 
-/* at_once: a step lies in the cursor's list, which the next event replaces. */
+/* at_once: a step lies in the cursor's list, which the next event replaces. Words, parts and the
+ * stream of all threads are the innermost input's, and go round the leaders: they are taken away,
+ * so that a summary uses open and next alone. */
 static struct summary_input own_input(struct gathered *g)
 {
 	struct summary_input in = g->inner;
@@ -209,6 +220,9 @@ static struct summary_input own_input(struct gathered *g)
 	return in;
 }
 
+/* The innermost input is replaced where the one around it reads through it (summary_input.inner).
+ * So inputs that regroup or filter calls, which hold a copy of their inner one, read gathered
+ * events without knowing of it. gathered_free() puts the old one back. */
 struct gathered *gathered_new(const struct summary_input *in, const bool *coroutines)
 {
 	struct gathered *g = mem_zalloc(sizeof(*g));
@@ -229,7 +243,8 @@ struct gathered *gathered_new(const struct summary_input *in, const bool *corout
 	return g;
 }
 
-/* The outer inputs offered what the innermost had. */
+/* The outer inputs offered what the innermost had. Those ways round next() are closed here, too,
+ * since the top's own copy still has them. */
 struct summary_input gathered_input(struct gathered *g)
 {
 	struct summary_input in = *g->top;

@@ -108,7 +108,9 @@ static void find_switches(struct kernel_times *k)
 		k->switches.event = UINT32_MAX;
 }
 
-/* A thread that was preempted was off its CPU, but not asleep: only the first counts for it. */
+/* A thread that was preempted was off its CPU, but not asleep: only the first counts for it. One
+ * event tells of both threads. thread_of() may move the first when it makes the second: the pointer
+ * is not kept. */
 static void take_switch(struct kernel_times *k, const struct event *e)
 {
 	const uint32_t prev = (uint32_t)event_fields_number(e, k->switches.prev, 4);
@@ -127,7 +129,8 @@ static void take_switch(struct kernel_times *k, const struct event *e)
 
 /* --- all ---------------------------------------------------------------------------------- */
 
-/* An outermost call, without the times in it at which another thread ran: these end before it. */
+/* An outermost call, without the times in it at which another thread ran: these end before it.
+ * Otherwise a read() that waited for a second would have spent it in the kernel. */
 static void add_call(struct timed_thread *t, uint64_t from, uint64_t to)
 {
 	for (size_t i = vec_bisect(&t->off, p, p->to <= from); i < t->off.n; i++) {
@@ -150,7 +153,9 @@ static void take_step(void *arg, const struct call_step *s)
 		add_call(thread_of(k, k->info->threads.at[s->thread].tid), s->begin, s->tsc);
 }
 
-/* Only calls at depth 0 count as inside: what they call lies within them. */
+/* Only calls at depth 0 count as inside: what they call lies within them. Threads of the program
+ * are passed over: their calls are what is asked about later. The source is read to its end once,
+ * before any question. */
 int kernel_times_make(struct source *source, struct kernel_times **out, struct err *err)
 {
 	struct kernel_times *k = mem_zalloc(sizeof(*k));

@@ -42,6 +42,8 @@ bool latency_graph_is_wanted(const struct trace_info *info, uint64_t options)
 	return option_is_set(options, OPTION_DISPLAY_GRAPH) && latency_tracer(info);
 }
 
+/* The graph's options are forced whatever the user has set, as in the kernel; the lines of stacks
+ * have the user's. latency_graph_is_wanted() has made sure that there is a tracer. */
 struct latency_graph *latency_graph_new(const struct trace_info *info, uint64_t options,
 					struct out *out)
 {
@@ -81,6 +83,7 @@ void latency_graph_header(struct latency_graph *l, const struct trace_header *h)
 	graph_header(l->graph, h);
 }
 
+/* By name: these two are ftrace's own events, whose numbers differ from trace to trace. */
 static bool is_stack(const struct latency_graph *l, const struct event *e)
 {
 	return e->kind == EVENT_TRACE && (event_text_is(l->texts, e, "kernel_stack") ||

@@ -14,7 +14,10 @@
 #include "report/locks_internal.h"
 #include "shared/record.h"
 
+/* A spin lock does not tell whether it was taken already: a call that lasted at least this long, in
+ * ns, counts as one that waited. */
 #define SPUN_NS 1000u
+/* Addresses are a program's to choose: it must not fill our memory with rows. */
 #define ROWS_MOST (1u << 20)
 
 const char *const locks_by_words[LOCKS_BY_N] = { "lock", "site" };
@@ -62,7 +65,8 @@ void locks_free(struct locks *l)
 
 /* --- what is called ------------------------------------------------------------------------- */
 
-/* NULL: it is none that takes or releases a lock. */
+/* NULL: it is none that takes or releases a lock. A name is compared with the table once for each
+ * function: all of a program's calls come here. */
 static const struct lock_function *function_of(struct locks *l, uint32_t thread, uint32_t fn)
 {
 	uint32_t image = l->info->threads.at[thread].image;
@@ -97,7 +101,8 @@ static bool argument_of(const struct event *e, unsigned n, uint64_t *value)
 
 /* --- rows ----------------------------------------------------------------------------------- */
 
-/* Several of one address are rows of their own: one process's each. */
+/* Several of one address are rows of their own: one process's each. NO_LOCK: there is no address,
+ * or no room. */
 uint32_t locks_row(struct locks *l, uint32_t pid, uint64_t address, enum lock_kind kind)
 {
 	uint64_t key = address ^ (uint64_t)pid << 48 ^ (uint64_t)kind << 60;
@@ -114,7 +119,8 @@ uint32_t locks_row(struct locks *l, uint32_t pid, uint64_t address, enum lock_ki
 }
 
 /* A place in the code is one of an image: two programs have different functions at one address.
- * tsc: when it was met, for modules that come and go. */
+ * tsc: when it was met, for modules that come and go. Where there is no room for another place, the
+ * first one stands for it and has its times. */
 uint32_t locks_site(struct locks *l, uint32_t image, uint64_t address, enum lock_kind kind,
 		    uint64_t tsc)
 {
@@ -166,7 +172,8 @@ static struct lock_thread *thread_of(struct locks *l, uint32_t thread)
 	return &l->threads.at[thread];
 }
 
-/* NULL: the thread does not hold it. */
+/* NULL: the thread does not hold it. The last one first: most locks are released in the reverse
+ * order. */
 static struct lock_holding *find_held(struct lock_thread *t, uint32_t lock)
 {
 	for (unsigned i = t->n_held; i-- > 0;)
@@ -175,7 +182,8 @@ static struct lock_holding *find_held(struct lock_thread *t, uint32_t lock)
 	return NULL;
 }
 
-/* orders: it might have waited for the lock. */
+/* orders: it might have waited for the lock. A try did not wait, whether it succeeded or not: it
+ * makes no order. More locks than LOCKS_HELD are not noted, and their releases count as foreign. */
 static void take_lock(struct locks *l, uint32_t thread, uint32_t lock, uint32_t site, uint64_t tsc,
 		      bool orders)
 {
@@ -192,7 +200,9 @@ static void take_lock(struct locks *l, uint32_t thread, uint32_t lock, uint32_t 
 		t->held[t->n_held++] = (struct lock_holding){ lock, site, 1, tsc };
 }
 
-/* whole: however often the thread has taken it. False: it does not hold the lock. */
+/* whole: however often the thread has taken it. False: it does not hold the lock. Holdings close
+ * up, so that they stay in the order in which they were taken. The place that took the lock has its
+ * time, not the one that gives it back. */
 static bool release(struct locks *l, uint32_t thread, uint32_t lock, uint64_t tsc, bool whole)
 {
 	struct lock_thread *t = thread_of(l, thread);
@@ -212,7 +222,10 @@ static bool release(struct locks *l, uint32_t thread, uint32_t lock, uint64_t ts
 
 /* --- calls ---------------------------------------------------------------------------------- */
 
-/* The arguments are those of the event that the step is made of. */
+/* The arguments are those of the event that the step is made of. A spin lock's call is followed
+ * without them: an event of a probe may tell its address (lock_thread.spin). pthread_cond_wait()
+ * gives its mutex, the second argument, back for as long as it waits, however often it was taken.
+ * Of many calls without an end the outermost is forgotten. */
 static void begin_call(struct locks *l, const struct call_step *s)
 {
 	const struct lock_function *f = function_of(l, s->thread, s->fn);
@@ -242,7 +255,10 @@ static void begin_call(struct locks *l, const struct call_step *s)
 	t->calls[t->n_calls++] = c;
 }
 
-/* Whether the call got what it was for. The owner of a robust mutex may have died. */
+/* Whether the call got what it was for. The owner of a robust mutex may have died. pthread
+ * functions return 0 or an errno as an int, of which rax has the lower half. A wait has got its
+ * mutex back in any case, also with ETIMEDOUT. Without a recorded value the call is taken for a
+ * success. */
 static bool is_got(const struct lock_call *c, const struct call_step *s)
 {
 	if (s->flags & (CALL_UNWOUND | CALL_UNFINISHED))
@@ -251,8 +267,9 @@ static bool is_got(const struct lock_call *c, const struct call_step *s)
 	       (c->f->kind == LOCK_MUTEX && (uint32_t)s->value == EOWNERDEAD);
 }
 
-/* A lock is taken when the call returns, and released when the call begins: between the two
- * nobody can tell. */
+/* A lock is taken when the call returns, and released when the call begins: between the two nobody
+ * can tell. So a holding is never told longer than it was. A wait's mutex counts as taken anew, at
+ * the wait's own place; condition variables and semaphores belong to nobody, and are not held. */
 static void end_call(struct locks *l, const struct call_step *s)
 {
 	struct lock_thread *t = thread_of(l, s->thread);
@@ -289,7 +306,8 @@ static void end_call(struct locks *l, const struct call_step *s)
 		take_lock(l, s->thread, c.lock, site, s->tsc, lock_act_waits(c.f->act));
 }
 
-/* Losses leave nothing known, and so not what the thread holds. */
+/* Losses leave nothing known, and so not what the thread holds. Otherwise a lost release would make
+ * a lock be held for ever, and an order out of each later one. */
 static void forget(struct locks *l, uint32_t thread)
 {
 	struct lock_thread *t = thread_of(l, thread);
@@ -310,7 +328,8 @@ static void take_step(void *arg, const struct call_step *s)
 		forget(l, s->thread);
 }
 
-/* Learned at its first record: events of a live session may come later. */
+/* Learned at its first record: events of a live session may come later. An event without a format
+ * that can be read, or without an arg1 of 8 bytes, has offset 0: it tells nothing. */
 static struct lock_event learn_event(const struct trace_event *e)
 {
 	struct lock_event known = { .known = true, .futex = !strcmp(e->system, "syscalls") &&
@@ -353,6 +372,8 @@ static void take_event(struct locks *l, const struct event *e)
 		       sizeof(t->spin));
 }
 
+/* Ticks a second are known when the first event comes, not when the table is made. A row that a
+ * thread has added up itself (EVENT_LOCK_ROW) is no step of a call, and goes its own way. */
 void locks_event(struct locks *l, const struct event *e)
 {
 	if (e->thread >= l->info->threads.n)
@@ -369,6 +390,8 @@ void locks_event(struct locks *l, const struct event *e)
 	tracks_feed(&l->tracks, tracks_lane(&l->tracks, e->thread), e, take_step, l);
 }
 
+/* Calls end before circles are looked for: the end of a wait takes its mutex again, which may make
+ * orders. */
 void locks_end(struct locks *l)
 {
 	tracks_end(&l->tracks, &l->last, take_step, l);

@@ -6,7 +6,9 @@
 
 #include <string.h>
 
-/* The locks that are held besides, which protect this order from its reverse. */
+/* The locks that are held besides, which protect this order from its reverse. Two threads that both
+ * hold such a lock cannot be between the two others at the same time: the circle is no deadlock.
+ * Only the first ones are kept; with fewer gates more circles are told, not fewer. */
 static void write_gates(struct lock_order *o, const struct lock_thread *t)
 {
 	for (unsigned i = 0; i < t->n_held && o->n_gates < LOCKS_GATES; i++)
@@ -14,7 +16,8 @@ static void write_gates(struct lock_order *o, const struct lock_thread *t)
 			o->gates[o->n_gates++] = t->held[i].lock;
 }
 
-/* Keeps those that are held this time, too. */
+/* Keeps those that are held this time, too. A gate has to be held each time: the set only ever
+ * shrinks. */
 static void keep_gates(struct lock_order *o, const struct lock_thread *t)
 {
 	unsigned kept = 0;
@@ -28,6 +31,9 @@ static void keep_gates(struct lock_order *o, const struct lock_thread *t)
 	o->n_gates = kept;
 }
 
+/* An order for each lock that is held, not for the innermost one alone: A, B, C make A-C, too, and
+ * C-A is its reverse. The keys are pairs of rows' numbers, and 1, since the map keeps no key 0.
+ * `count` is 1 for a call, and a row's number for what a thread has added up itself. */
 void locks_order_add(struct locks *l, const struct lock_thread *t, uint32_t thread, uint32_t lock,
 		     uint32_t site, uint64_t count)
 {
@@ -63,6 +69,8 @@ struct lock_search {
 	VEC(uint32_t) queue;
 };
 
+/* An order is queued once: so a search ends, also where the graph has circles, and LOCKS_ORDERS
+ * bounds its queue. */
 static void visit(struct lock_search *s, uint32_t order, uint32_t before)
 {
 	if (s->way.at[order])
@@ -71,7 +79,8 @@ static void visit(struct lock_search *s, uint32_t order, uint32_t before)
 	*vec_add(&s->queue) = order;
 }
 
-/* Orders by the lock that they begin with would be faster; there are few. */
+/* Orders by the lock that they begin with would be faster; there are few. LOCKS_ORDERS bounds a
+ * search to a million steps, and their number to LOCKS_ORDERS. */
 static void visit_from(struct lock_search *s, uint32_t lock, uint32_t before)
 {
 	for (uint32_t i = 0; i < s->l->orders.n; i++)
@@ -79,7 +88,8 @@ static void visit_from(struct lock_search *s, uint32_t lock, uint32_t before)
 			visit(s, i, before);
 }
 
-/* Whether one further lock is held in all orders of the circle. */
+/* Whether one further lock is held in all orders of the circle. A lock that gates all of them gates
+ * the first: its gates are enough to look at. */
 static bool is_gated(const struct locks *l, const struct lock_circle *c)
 {
 	const struct lock_order *first = &l->orders.at[c->orders[0]];
@@ -102,7 +112,9 @@ static bool is_gated(const struct locks *l, const struct lock_circle *c)
 	return false;
 }
 
-/* The circle that order `last` closes; each is found once, from its smallest order. */
+/* The circle that order `last` closes; each is found once, from its smallest order. The way is
+ * noted backwards, from each order to the one before, and turned round at the end. One longer than
+ * LOCKS_CIRCLE is dropped. */
 static void keep_circle(struct lock_search *s, uint32_t first, uint32_t last)
 {
 	struct lock_circle c = { .n = 0 };
@@ -124,7 +136,9 @@ static void keep_circle(struct lock_search *s, uint32_t first, uint32_t last)
 		*vec_add(&s->l->circles) = c;
 }
 
-/* The shortest way from the order's end to its begin. */
+/* The shortest way from the order's end to its begin. Breadth first: the first arrival is the
+ * shortest. The search ends with it, so that an order is the smallest of one circle at most.
+ * way[first] is set, so that nothing leads through the beginning again. */
 static void search_from(struct lock_search *s, uint32_t first)
 {
 	const struct lock_order *o = &s->l->orders.at[first];

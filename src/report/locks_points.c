@@ -9,6 +9,8 @@ static uint64_t most(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
+/* Several threads have rows of one lock: sums add up, and of the longest ones the longest counts.
+ * Times are ticks on both sides. */
 static void add_sums(struct lock_sums *s, const uint64_t *row)
 {
 	s->acquired += row[LOCK_ROW_ACQUIRED];
@@ -29,6 +31,9 @@ static void note_first(struct locks *l, struct lock_row *r, uint32_t site, const
 	r->tsc = e->tsc;
 }
 
+/* Releases of what the thread did not hold are counted first: they count also where the table has
+ * no room for the lock. A row without a place is the lock's alone; one of another place is a row of
+ * its own, so that a lock's sums are those of all its places. */
 static void take_sums(struct locks *l, const struct event *e, enum lock_kind kind)
 {
 	const struct trace_thread *t = &l->info->threads.at[e->thread];
@@ -46,7 +51,9 @@ static void take_sums(struct locks *l, const struct event *e, enum lock_kind kin
 	note_first(l, &l->locks.at[lock], site, e);
 }
 
-/* The locks that were held, as the thread would hold them. */
+/* The locks that were held, as the thread would hold them. So locks_order_add() serves rows and
+ * calls alike. A kind that does not exist makes the whole row damaged: no order is made of it.
+ * LOCK_ORDER_HELD is less than LOCKS_HELD, which is the room there. */
 static void take_order(struct locks *l, const struct event *e, enum lock_kind kind, unsigned n)
 {
 	const struct trace_thread *t = &l->info->threads.at[e->thread];
@@ -71,6 +78,9 @@ static void take_order(struct locks *l, const struct event *e, enum lock_kind ki
 				row[LOCK_ROW_ACQUIRED]);
 }
 
+/* The payload is bytes of a file. Its length is checked before any word is read: first for the
+ * words that all rows have, then for those of its sort. The count of held locks is the record's own
+ * word and is bounded before it is multiplied. */
 void locks_take_row(struct locks *l, const struct event *e)
 {
 	uint64_t about = e->count >= 8 * LOCK_ROW_HELD_AT ? e->payload[LOCK_ROW_ABOUT] : UINT64_MAX;

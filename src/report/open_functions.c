@@ -8,6 +8,8 @@
 #include "base/mem.h"
 #include "trace/tracks.h"
 
+/* A list grows to its deepest call and is kept for the thread's life: a damaged file, or recursion
+ * without end, must not make it grow without a bound. */
 #define DEPTH_MOST 4096u
 
 struct open_stack { VEC(uint32_t) ids; };
@@ -41,7 +43,9 @@ void open_functions_free(struct open_functions *o)
 	free(o);
 }
 
-/* calls_emit. The depth is that of the stack the thread is on: on another one it begins anew. */
+/* calls_emit. The depth is that of the stack the thread is on: on another one it begins anew. A
+ * return whose entry is missing shortens the list no further than to its own depth, and an entry
+ * above a gap is not added: a list has no holes, but may lack its innermost calls. */
 static void take_step(void *arg, const struct call_step *s)
 {
 	struct open_functions *o = arg;
@@ -65,6 +69,7 @@ void open_functions_event(struct open_functions *o, const struct event *e)
 		tracks_feed(&o->tracks, tracks_lane(&o->tracks, e->thread), e, take_step, o);
 }
 
+/* The innermost comes first, so that a caller with little room has the calls that tell most. */
 unsigned open_functions_copy(const struct open_functions *o, uint32_t thread, uint32_t *ids,
 			     unsigned most)
 {

@@ -30,6 +30,8 @@ static const char timerlat_columns[] = LEGEND
 enum { NOISE, RUNTIME, MAX_SAMPLE, COUNTERS, OSNOISE_WORDS = 6 };
 #define COUNTERS_N 5
 
+/* Times are in us. AVAILABLE is what noise has left of the runtime, in percent with five decimals;
+ * 128 bits, because ten million times a runtime may overflow 64. */
 static void print_osnoise(struct out *out, const struct event *e)
 {
 	uint32_t counters[2 * (OSNOISE_WORDS - COUNTERS)];
@@ -59,6 +61,8 @@ static void print_timerlat(struct out *out, const struct event *e)
 enum { DURATION, OUTER_DURATION, NMI_TOTAL_TS, TV_SEC, TV_NSEC, NMIS_AND_NUMBER, COUNT,
        HWLAT_WORDS };
 
+/* inner: the longest gap between two readings of the clock in a row; outer: between two rounds
+ * (Documentation/trace/hwlat_detector.rst). NMIs are shown where there were any. */
 static void print_hwlat(struct out *out, const struct event *e)
 {
 	const uint64_t *p = e->payload;

@@ -36,7 +36,8 @@ struct path_reading {
 /* --- functions -------------------------------------------------------------------------------- */
 
 /* The row of this name and module; takes the name over. Hashes of two rows may be equal: the next
- * number is tried. */
+ * number is tried. Odd numbers alone are keys, so that none is 0, which the map does not keep. A
+ * row is found by comparing its texts, whatever the hash says. */
 static uint32_t row_named(struct path_sums *t, char *name, const char *module, bool symbol)
 {
 	uint64_t h = table_hash_text(table_hash_text(0, name), module) | 1, at;
@@ -56,7 +57,10 @@ static uint32_t row_named(struct path_sums *t, char *name, const char *module, b
 	return (uint32_t)at;
 }
 
-/* Functions of one name and file are one, whatever image they are in. */
+/* Functions of one name and file are one, whatever image they are in. So a function of a program
+ * that was executed ten times is one line. The name is made once for each image, because making it
+ * (demangling, telling overloads apart) takes far longer than to find it. Ids that nothing defines
+ * are one row, too. */
 static uint32_t row_of(struct path_reading *r, uint32_t fn)
 {
 	struct path_sums *t = r->tree;
@@ -80,7 +84,9 @@ static uint32_t row_of(struct path_reading *r, uint32_t fn)
 
 /* --- nodes ------------------------------------------------------------------------------------ */
 
-/* The node of a call of fn in `above`; `above` itself where the tree is full. */
+/* The node of a call of fn in `above`; `above` itself where the tree is full. Nodes are numbered in
+ * the order of their first calls; a new one is put before its parent's other children, since order
+ * matters only where they are printed. Nodes may move: no pointer to one outlives this. */
 static uint32_t node_in(struct path_reading *r, uint32_t above, uint32_t fn)
 {
 	struct path_sums *t = r->tree;
@@ -108,7 +114,9 @@ static path_stack *stack_of(struct path_reading *r, uint32_t track)
 	return &r->stacks.at[track];
 }
 
-/* A call of a node that stands for its caller, too, is the caller's own time. */
+/* A call of a node that stands for its caller, too, is the caller's own time. `inside` is what its
+ * calls took, also those that are folded into it: self and the nodes below add up to the total.
+ * Recursion is not folded otherwise: f in f is a node below f. */
 static void end_call(struct path_reading *r, const path_stack *stack, const struct call_step *s)
 {
 	const uint32_t number = stack->at[s->depth];
@@ -129,8 +137,9 @@ static void count_only(struct path_reading *r, uint32_t node)
 	r->tree->nodes.at[node].calls++;
 }
 
-/* The sink of a thread's calls. Depths that come without their begin are filled by nobody: a
- * return below the stack is passed over. */
+/* The sink of a thread's calls. Depths that come without their begin are filled by nobody: a return
+ * below the stack is passed over. Each stack has a list of its own: a coroutine's calls lie below
+ * the root, not below whoever resumed it. */
 static void take_step(void *arg, const struct call_step *s)
 {
 	struct path_reading *r = arg;
@@ -170,7 +179,8 @@ static int read_thread(struct path_reading *r, const struct summary_input *in, u
 }
 
 /* Recursion beyond PATH_DEPTH, and nodes beyond PATH_MOST, are counted in `folded` and are no loss
- * of time. coroutines: as gathered_new() takes it. */
+ * of time. coroutines: as gathered_new() takes it. Threads are read one after another into one
+ * tree, by one core. */
 static int read_all(const struct summary_input *in, struct path_sums *t, bool *coroutines,
 		    struct err *err)
 {
@@ -196,7 +206,8 @@ static int read_all(const struct summary_input *in, struct path_sums *t, bool *c
 	return e;
 }
 
-/* On failure t is freed by path_sums_free(), too. */
+/* On failure t is freed by path_sums_free(), too. Whether a thread's coroutines move is known only
+ * behind the first reading, as in summary_make(): such a trace is read twice, all others once. */
 int path_sums_make(const struct summary_input *in, struct path_sums *t, struct err *err)
 {
 	bool *coroutines = mem_zalloc(in->info->threads.n + 1);
@@ -248,7 +259,9 @@ static int longest_first(const void *a, const void *b, void *arg)
 
 typedef void path_line(const struct path_sums *t, const struct path_node *n, struct out *out);
 
-/* Prints what a node calls, and what that calls; `left` lines at most. */
+/* Prints what a node calls, and what that calls; `left` lines at most. It calls itself as deep as
+ * the tree is: PATH_DEPTH is its bound. Children are sorted where they are printed, because sums
+ * are known then, and a limit leaves most nodes of a big tree unprinted. */
 static void print_below(const struct path_sums *t, uint32_t above, size_t *left, path_line *line,
 			struct out *out)
 {
@@ -266,7 +279,8 @@ static void print_below(const struct path_sums *t, uint32_t above, size_t *left,
 	vec_free(&children);
 }
 
-/* Hundredths of a percent of all time. */
+/* Hundredths of a percent of all time. 128 bits: ten thousand times a long trace's ticks overflow
+ * 64. */
 static unsigned share_of(const struct path_sums *t, const struct path_node *n)
 {
 	const uint64_t all = t->nodes.at[0].total;
@@ -288,6 +302,7 @@ static void print_node(const struct path_sums *t, const struct path_node *n, str
 		       row->symbol ? row->module : NULL, false);
 }
 
+/* n counts lines, not functions: a deep path uses them up before the next one begins. */
 void path_sums_print(const struct path_sums *t, size_t n, struct out *out)
 {
 	size_t left = n ? n : SIZE_MAX;

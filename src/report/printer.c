@@ -139,7 +139,8 @@ static const struct printer_ops *printer_named(const char *name)
 	return NULL;
 }
 
-/* Never NULL. */
+/* Never NULL. The order matters: a trace of the kernel alone has the tracer function_graph, too,
+ * and a latency tracer has a printer by its row besides the one that display-graph chooses. */
 static const struct printer_ops *ops_for(const struct trace_info *info, uint64_t options)
 {
 	/* Files of the first versions do not name their tracer: there was one. */
@@ -160,6 +161,7 @@ bool printer_is_binary(const struct trace_info *info, uint64_t options)
 	return ops_for(info, options)->binary && option_is_set(options, OPTION_BIN);
 }
 
+/* The choice is made once: options that change which printer it is need a new one. */
 void printer_open(struct printer *p, const struct trace_info *info, uint64_t options,
 		  struct out *out)
 {
@@ -173,6 +175,8 @@ bool printer_wants_callers(const struct trace_info *info, uint64_t options)
 	return ops_for(info, options)->set_callers && option_is_set(options, OPTION_GRAPH_RETADDR);
 }
 
+/* Printers that have no use for callers or sources ignore them, so that commands need not ask which
+ * one they have. */
 void printer_set_callers(struct printer *p, const struct callers *callers)
 {
 	if (p->ops->set_callers)
@@ -190,6 +194,8 @@ void printer_header(struct printer *p, const struct trace_header *h)
 	p->ops->header(p->state, h);
 }
 
+/* The header's line "entries-in-buffer/entries-written" is ftrace's: what was written is what is
+ * there and what was lost. */
 void printer_begin(struct printer *p, const struct trace_info *info, uint64_t options,
 		   struct out *out)
 {
@@ -202,6 +208,8 @@ void printer_begin(struct printer *p, const struct trace_info *info, uint64_t op
 	printer_header(p, &h);
 }
 
+/* Threads of the side that is not shown (trace_info.sides) are left out here, for all printers
+ * alike: printers tell nothing of them, not even a switch to one. */
 void printer_event(struct printer *p, const struct event *e)
 {
 	if (trace_info_shows(p->info, e->thread))

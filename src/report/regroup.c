@@ -61,7 +61,8 @@ static bool is_by_file(const struct regroup *g)
 }
 
 /* The row of a file, as the column `module` of functions has it, or of a place in the source. Names
- * of one hash are looked for one by one. */
+ * of one hash are looked for one by one. Keys are odd, since the map keeps no 0; it has the first
+ * row of a hash, from where the search goes on in the unlikely case. */
 static uint32_t file_row(struct regroup *g, const char *file)
 {
 	uint64_t key = table_hash_text(0, file) | 1, row = number_map_get(&g->file_rows, key);
@@ -94,7 +95,9 @@ static uint32_t source_row(struct regroup *g, const struct trace_module *m,
 	return row;
 }
 
-/* Whether the function is meant, or its file's row. own: the row of its module. */
+/* Whether the function is meant, or its file's row. own: the row of its module. A PLT entry counts
+ * for the library that it leads to: the stub belongs to the caller's module, but the time is the
+ * library's. CALLERS and CALLEES have a bit here, not a row. */
 static uint32_t row_of(struct regroup *g, uint32_t own, const struct trace_module *m,
 		       const struct trace_function *f)
 {
@@ -110,7 +113,8 @@ static uint32_t row_of(struct regroup *g, uint32_t own, const struct trace_modul
 	return 1;
 }
 
-/* Ids that no record can have are left out: a damaged file may claim any. */
+/* Ids that no record can have are left out: a damaged file may claim any. All ids get a value: one
+ * between two modules has that of a function of no file, or of one that is not meant. */
 static void add_module(struct regroup *g, uint32_t number)
 {
 	const struct trace_module *m = &g->inner.info->modules.at[number];
@@ -234,7 +238,9 @@ static uint32_t flag_of(const struct regroup_cursor *c, uint32_t fn)
 	return g->images.at[image].rows[fn];
 }
 
-/* The row that a call counts for. below: the call it lies in, or NULL. */
+/* The row that a call counts for. below: the call it lies in, or NULL. A row of callers or callees
+ * is a function's id, and group_name is NULL then: the summary names it as it does others. FN_NONE
+ * becomes summary_input.nobody. */
 static uint32_t row_for(const struct regroup_cursor *c, uint32_t fn,
 			const struct regroup_call *below)
 {
@@ -271,7 +277,8 @@ static void put_step(struct regroup_cursor *c, const struct call_step *s, uint32
 }
 
 /* Begins and ends of calls count for the same row, so the row is kept with the open call. Calls
- * whose ends were lost go with the next one at their depth. */
+ * whose ends were lost go with the next one at their depth. A leave whose entry was not seen is
+ * dropped: nobody was told of its beginning. */
 static void take_step(void *arg, const struct call_step *s)
 {
 	struct regroup_cursor *c = arg;
@@ -316,7 +323,9 @@ static void *open_cursor(void *of, uint32_t thread)
 	return c;
 }
 
-/* Follows some more of the thread's events. 0, or -errno and *err. */
+/* Follows some more of the thread's events. 0, or -errno and *err. It replaces the lists that
+ * give_next() has given out: hence regroup_input().at_once. The last call of a batch may end in a
+ * later one: stacks stay. */
 static int follow(struct regroup_cursor *c, struct err *err)
 {
 	int n = c->g->inner.next(c->inner, c->events, BATCH, err);
@@ -336,7 +345,8 @@ static int follow(struct regroup_cursor *c, struct err *err)
 	return 0;
 }
 
-/* Losses come before the steps of their batch. False: the batch is given. */
+/* Losses come before the steps of their batch. False: the batch is given. Where they stand among
+ * the steps makes no difference: the summary adds them up. */
 static bool give_next(struct regroup_cursor *c, struct event *out)
 {
 	const struct call_step *s;

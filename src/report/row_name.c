@@ -14,6 +14,8 @@ static const char gap[] = "..";
 #define GAP (sizeof(gap) - 1)
 #define NAME_LEAST 12u
 
+/* Bytes of the character there, at least 1, so that a name with bytes that are not UTF-8 is gone
+ * through as well. */
 static size_t length_at(const char *s)
 {
 	uint32_t code;
@@ -31,7 +33,8 @@ static size_t characters_of(const char *s)
 	return n;
 }
 
-/* The name in at most `room` characters; free() it. */
+/* The name in at most `room` characters; free() it. room is at least NAME_LEAST, and so more than
+ * the gap. */
 static char *cut_name(const char *name, size_t room)
 {
 	const size_t n = characters_of(name), head = (room - GAP) / 2;
@@ -46,6 +49,8 @@ static char *cut_name(const char *name, size_t room)
 	return mem_printf("%.*s%s%s", (int)(left - name), name, gap, right);
 }
 
+/* A file's name gives way before the function's does. out->width 0: not a terminal, where nothing
+ * is cut, since a program may read it. foreign: the name is a traced program's and is escaped. */
 void row_name_print(struct out *out, unsigned used, const char *name, const char *file,
 		    bool foreign)
 {

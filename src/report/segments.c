@@ -27,7 +27,9 @@ struct segment {
 
 /* --- one part ------------------------------------------------------------------------ */
 
-/* Takes the events that tell what was open. False: they ended early, or the input failed. */
+/* Takes the events that tell what was open. False: they ended early, or the input failed. One event
+ * at a time: the start's events are kept for tally_ends_with(), and the part's own ones stay in the
+ * cursor. */
 static bool read_start(struct segment *s)
 {
 	while (s->start.n < s->told) {
@@ -66,6 +68,8 @@ static int tally_packets(struct segment *s)
 	return r;
 }
 
+/* Nothing here is shared but the input, whose cursors may be read by several threads at once.
+ * result, err and the tally are read behind the join. */
 static void *run_segment(void *arg)
 {
 	struct segment *s = arg;
@@ -101,7 +105,9 @@ static void free_tally(struct tally *t)
 /* --- from part to part --------------------------------------------------------------- */
 
 /* Whether reading both parts by one core gives what two gave: the second began with the stack that
- * the first ended with, and met nothing that what came before could explain in another way. */
+ * the first ended with, and met nothing that what came before could explain in another way. Calls
+ * that were unwound, exits without an entry and losses may concern calls of the first part, of
+ * which the second knows only that they are open. */
 static bool follows(const struct segment *first, const struct segment *second)
 {
 	const struct calls_counts counts = tracks_counts(&second->tally->tracks);
@@ -114,7 +120,8 @@ static bool follows(const struct segment *first, const struct segment *second)
 }
 
 /* Goes on with the first part's tally through the second part's events, which gets a cursor of its
- * own: one core decodes, this one adds up. */
+ * own: one core decodes, this one adds up. bare: the calls that are open are in the tally already.
+ * 0 without a cursor: the part has no records. */
 static int read_again(struct segment *first, struct segment *second, unsigned part, unsigned parts,
 		      struct err *err)
 {
@@ -137,7 +144,9 @@ static int read_again(struct segment *first, struct segment *second, unsigned pa
 	return r;
 }
 
-/* Joins the parts to one thread; the last tally that is left ends it. */
+/* Joins the parts to one thread; the last tally that is left ends it. From left to right: whether a
+ * part began right is known when all before it are settled. A part that was read again belongs to
+ * the tally before, so that `last` stays. */
 static int join_parts(struct segment *s, unsigned parts, struct err *err)
 {
 	unsigned last = 0;
@@ -159,7 +168,9 @@ static int join_parts(struct segment *s, unsigned parts, struct err *err)
 
 /* --- all of them --------------------------------------------------------------------- */
 
-/* Opens all parts. False: not all of them can begin where they should. */
+/* Opens all parts. False: not all of them can begin where they should. The reader is shared with
+ * the other workers, and makes one cursor at a time (summary.c). end_parts() closes those that were
+ * opened before one failed. */
 static bool open_parts(struct segment *s, const struct summary_input *in, uint32_t thread,
 		       unsigned parts, pthread_mutex_t *lock)
 {
@@ -176,7 +187,8 @@ static bool open_parts(struct segment *s, const struct summary_input *in, uint32
 	return all;
 }
 
-/* Runs the first part on this thread, and those for which there is no other one. */
+/* Runs the first part on this thread, and those for which there is no other one. A thread that
+ * cannot be started costs time, and no result. */
 static void run_parts(struct segment *s, unsigned parts)
 {
 	for (unsigned i = 0; i < parts; i++)

@@ -69,7 +69,8 @@ static int by_address(const void *a, const void *b)
 }
 
 /* The calls of one image in the module. A site is the address behind the call: the byte before is
- * part of it. */
+ * part of it. Addresses are made relative to the file (m->base): then all images that map it
+ * agree. */
 static void add_sites(const struct source_text *t, const struct trace_module *m,
 		      struct source_file *f)
 {
@@ -86,7 +87,8 @@ static void add_sites(const struct source_text *t, const struct trace_module *m,
 	}
 }
 
-/* Images that share a file have the same places often. */
+/* Images that share a file have the same places often. Sorted for bsearch() in place_of_site(),
+ * too. */
 static void sort_sites(struct source_file *f)
 {
 	size_t kept = 0;
@@ -99,7 +101,10 @@ static void sort_sites(struct source_file *f)
 	f->sites.n = kept;
 }
 
-/* Without debug information, and of a newer build, no place has a line. */
+/* Without debug information, and of a newer build, no place has a line. Paths that do not begin
+ * with / are no files ([vdso]). A file that was built anew since the recording would tell wrong
+ * lines: it is compared first, and then nothing is told. Errors are ignored: the line is printed
+ * without a place. */
 static void read_lines(struct source_file *f)
 {
 	struct sym_source_info *s;
@@ -128,6 +133,8 @@ static uint32_t add_file(struct source_text *t, const struct trace_module *m)
 	return (uint32_t)t->files.n - 1;
 }
 
+/* Modules of one path share a row: processes and execs have a module each. The pointer is good
+ * until the next file is added. */
 static const struct source_file *file_of(struct source_text *t, const struct trace_module *m)
 {
 	const size_t number = (size_t)(m - t->info->modules.at);
@@ -171,6 +178,8 @@ static void print_place(struct out *out, const char *before, const char *path, u
 	out_printf(out, ":%u", line);
 }
 
+/* out NULL: only asks whether there is something to print. `site` is the place of the call, `fn`
+ * what was called: the one has a line of the caller, the other one of the declaration. */
 bool source_text_print(struct source_text *t, struct out *out, uint32_t image, uint32_t fn,
 		       uint32_t site, uint64_t tsc)
 {

@@ -46,7 +46,8 @@ struct worker {
 
 /* --- values ---------------------------------------------------------------------------- */
 
-/* A percentile is the middle of a bucket: it must not leave the range of real durations. */
+/* A percentile is the middle of a bucket: it must not leave the range of real durations. A function
+ * whose calls all lasted equally long could have a P99 above its MAX otherwise. */
 static uint64_t clamp_total(uint64_t v, const struct tally_function *f)
 {
 	return v < f->min ? f->min : v > f->max ? f->max : v;
@@ -81,7 +82,9 @@ static void set_values(struct summary_row *row, const struct trace_clock *clock,
 	row->counter[SUMMARY_COUNTER_FAULTS] = f->count.faults;
 }
 
-/* All calls of the one thread that the tally has. Each is in some function's self time once. */
+/* All calls of the one thread that the tally has. Each is in some function's self time once. Total
+ * is set to the sum of self times, because totals of functions that call each other contain one
+ * another. */
 static void add_thread_row(struct summary *s, struct tally *t, uint32_t thread)
 {
 	const struct trace_thread *about = &s->info->threads.at[thread];
@@ -138,7 +141,8 @@ static void fail_work(struct work *w, int result, const struct err *err)
 	pthread_mutex_unlock(&w->lock);
 }
 
-/* A big thread: decoded by the pipe's thread, added up here. */
+/* A big thread: decoded by the pipe's thread, added up here. Such an input's events outlive the
+ * next read (not summary_input.at_once), since the pipe reads ahead. */
 static int read_piped(const struct summary_input *in, void *cursor, struct tally *t,
 		      struct err *err)
 {
@@ -181,7 +185,10 @@ static int read_directly(const struct summary_input *in, void *cursor, struct ta
 	return n;
 }
 
-/* A big thread whose middle is known: added up by all cores at once. 1: it is not. */
+/* A big thread whose middle is known: added up by all cores at once. 1: it is not. What a part
+ * cannot tell of its own (rows by thread, the kernel's part of a call, counters, the cost of
+ * recording that is left out) makes one core read all. The segments are kept also after a failure:
+ * their owner frees them. */
 static int do_in_segments(struct work *w, uint32_t thread, struct err *err)
 {
 	const struct summary_input *in = w->in;
@@ -250,7 +257,8 @@ static int read_thread(struct worker *w, const struct summary_job *job, void *cu
 	return r;
 }
 
-/* Tallies one thread's events. Cursors are opened one at a time, because the reader is shared. */
+/* Tallies one thread's events. Cursors are opened one at a time, because the reader is shared. 1 of
+ * do_in_segments(): nothing was read yet, so that the thread is read in the usual way. */
 static int do_job(struct worker *w, const struct summary_job *job, struct err *err)
 {
 	const struct summary_input *in = w->work->in;
@@ -277,10 +285,8 @@ static void *run_worker(void *arg)
 	struct err err = { 0 };
 	size_t i;
 
-	/* Sequentially consistent, though relaxed would do: only the number matters. The jobs are
-	 * published by pthread_create. */
-	/* Relaxed: jobs were written before the threads were begun, and are read after their end.
-	 */
+	/* Relaxed: only the number matters. Jobs were written before the threads were begun, and
+	 * their results are read after the threads' end. */
 	while ((i = atomic_fetch_add_explicit(&w->work->next_job, 1, memory_order_relaxed)) <
 	       w->work->jobs.n) {
 		int r = do_job(w, &w->work->jobs.at[i], &err);
@@ -304,7 +310,8 @@ static int bigger_first(const void *a, const void *b)
 }
 
 /* Sorts jobs so that the biggest threads come first. Threads that exceed a core's share by a
- * quarter are decoded by one core while another adds them up. */
+ * quarter are decoded by one core while another adds them up. A thread's number of records is what
+ * the file says: it decides about who reads it when, and a wrong one makes no wrong sum. */
 static void plan_jobs(struct work *w, unsigned workers)
 {
 	const struct trace_info *info = w->in->info;
@@ -344,7 +351,8 @@ static const char *library_of(const struct summary_found *f)
 }
 
 /* Orders PLT entries by target: entries of several modules that lead to one function become one
- * row. */
+ * row. Of such entries neither module's path nor address may count: each module has a stub of its
+ * own. */
 static int by_library(const struct summary_found *x, const struct summary_found *y)
 {
 	const char *a = library_of(x), *b = library_of(y);
@@ -358,7 +366,8 @@ static int by_library(const struct summary_found *x, const struct summary_found 
 			  y->module->strings.at + y->function->name);
 }
 
-/* Orders by file and address, so that one function is one row whatever image it was seen in. */
+/* Orders by file and address, so that one function is one row whatever image it was seen in. Ids
+ * that no module defines come first, and are all equal: they are one row. */
 static int by_function(const void *a, const void *b)
 {
 	const struct summary_found *x = a, *y = b;
@@ -391,7 +400,8 @@ static void add_row(struct summary *s, const struct summary_input *in,
 	*vec_add(&s->rows) = row;
 }
 
-/* Sorts all workers' functions and merges equal ones into the first of each run. */
+/* Sorts all workers' functions and merges equal ones into the first of each run. The tallies' sums
+ * are changed by that: it happens once, when the workers are done. */
 static void make_rows(struct summary *s, const struct work *work)
 {
 	const struct summary_input *in = work->in;
@@ -458,7 +468,8 @@ static void make_group_rows(struct summary *s, const struct work *work)
 	vec_free(&all);
 }
 
-/* Events have a row with a count and no times. */
+/* Events have a row with a count and no times. trace_event.index is the number that records have,
+ * by which tallies count; it need not be the event's place in the info. */
 static void make_event_rows(struct summary *s, const struct work *work)
 {
 	const struct trace_info *info = work->in->info;
@@ -505,7 +516,8 @@ static void collect_tallies(struct work *work, struct worker *workers, unsigned 
 			*vec_add(&work->tallies) = work->segments.at[i].at[k];
 }
 
-/* No more workers than threads of the trace, since a thread's events are added up by one. */
+/* No more workers than threads of the trace, since a thread's events are added up by one. Segments
+ * of a big thread have further threads beside these (segments.c). */
 static unsigned workers_for(unsigned wanted, size_t threads)
 {
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -531,8 +543,9 @@ static void run_workers(struct worker *workers, unsigned n, struct work *work)
 			pthread_join(workers[i].thread, NULL);
 }
 
-/* The caller's thread works too, so that workers == 1 starts none. Losses are added up also after
- * a failure: what was read is known to lack them. */
+/* The caller's thread works too, so that workers == 1 starts none. Losses are added up also after a
+ * failure: what was read is known to lack them. coroutines is filled in for gathered_new(); its
+ * threads are those of the info. */
 static int read_all(const struct summary_input *in, unsigned wanted, bool *coroutines,
 		    struct summary *out, struct err *err)
 {
@@ -570,7 +583,8 @@ static int read_all(const struct summary_input *in, unsigned wanted, bool *corou
 	return work.result;
 }
 
-/* Few programs have threads and coroutines: they are read twice, all others once. */
+/* Few programs have threads and coroutines: they are read twice, all others once. The first result
+ * is thrown away then: calls that moved between threads have no beginning or no end in it. */
 int summary_make(const struct summary_input *in, unsigned wanted, struct summary *out,
 		 struct err *err)
 {

@@ -62,7 +62,8 @@ static int by_number(uint64_t x, uint64_t y)
 	return x > y ? -1 : x < y;
 }
 
-/* Numbers from the greatest on, texts by the alphabet. */
+/* Numbers from the greatest on, texts by the alphabet. 0 leaves it to the name, which
+ * compare_rows() asks next. */
 static int by_column(const struct summary_row *x, const struct summary_row *y,
 		     enum summary_column by)
 {
@@ -118,7 +119,8 @@ void summary_sort_counter(struct summary *s, enum summary_counter by, bool rever
 		qsort_r(s->rows.at, s->rows.n, sizeof(*s->rows.at), compare_counters, &o);
 }
 
-/* The denominator of SELF%: the time of all calls, each counted once. */
+/* The denominator of SELF%: the time of all calls, each counted once. Sums of total would count a
+ * call once more for each of its callers. */
 uint64_t summary_self(const struct summary *s)
 {
 	uint64_t all = 0;
@@ -137,7 +139,8 @@ bool summary_is_timed(const struct summary *s)
 	return s->rows.n == 0;
 }
 
-/* Calls where nothing has a time, total where self times are unknown, else self. */
+/* Calls where nothing has a time, total where self times are unknown, else self. A thread's total
+ * is the sum of its self times (summary.c), and so unknown with them. */
 enum summary_column summary_default_column(const struct summary *s)
 {
 	if (!summary_is_timed(s) || (s->cut && s->by_thread))
@@ -181,7 +184,7 @@ void summary_print_time(struct out *o, uint64_t ns)
 	out_bytes(o, text, n);
 }
 
-/* Self time is unknown where short calls were not recorded. */
+/* Self time is unknown where short calls were not recorded. By thread, total is made of it. */
 static bool column_is_known(const struct summary *s, enum summary_column column)
 {
 	return !s->cut || (column != SUMMARY_SELF && (column != SUMMARY_TOTAL || !s->by_thread));
@@ -209,7 +212,8 @@ static unsigned width_of(const struct summary *s, unsigned columns)
 }
 
 /* Numbers that a narrow terminal has no room for are left out, the least telling first. width 0: no
- * terminal. Without any time (the function tracer, events) there are calls alone. */
+ * terminal. Without any time (the function tracer, events) there are calls alone. TOTAL, SELF and
+ * CALLS always stay, even if the line wraps: they are what a summary is for. */
 static unsigned choose_columns(const struct summary *s, unsigned width)
 {
 	static const enum summary_column dispensable[] = { SUMMARY_MIN, SUMMARY_MEAN, SUMMARY_P50,
@@ -283,6 +287,8 @@ static void print_json_counters(const struct summary_row *r, struct out *o)
 			   r->counter[c]);
 }
 
+/* Widths and the sum of self times are found once for all rows. n limits the rows and not the sum:
+ * shares are those of the whole. */
 void summary_print_table(const struct summary *s, size_t n, struct out *o)
 {
 	const unsigned columns = choose_columns(s, o->width);

@@ -5,12 +5,16 @@
 
 #include "store/store.h"
 
+/* Threads that are hidden have no cursor, and so no row. The reader's info does not change while
+ * its workers ask. */
 static void *open_cursor(void *reader, uint32_t thread)
 {
 	return trace_info_shows(store_info(reader), thread) ? store_cursor_open(reader, thread)
 							   : NULL;
 }
 
+/* `told`: how many of the first events only tell which calls are open where the part begins. bare:
+ * these are left out, for a reader that has read the part before. */
 static void *open_part(void *reader, uint32_t thread, unsigned part, unsigned parts, bool bare,
 		       size_t *told)
 {
@@ -34,11 +38,13 @@ static void close_cursor(void *cursor)
 	store_cursor_close(cursor);
 }
 
+/* store_part wants a const pointer, and store_info() a reader: nothing is changed through it. */
 static bool is_shown(const void *reader, uint32_t thread)
 {
 	return trace_info_shows(store_info((struct store_reader *)reader), thread);
 }
 
+/* Never fails by itself: errors are those of the source's next(), hence no use for *err. */
 static struct source *open_all(void *reader, struct err *err)
 {
 	const struct store_part part = { .wants = is_shown, .arg = reader };

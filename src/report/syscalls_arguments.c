@@ -39,6 +39,8 @@ static bool takes_mode(uint64_t flags)
 	return flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE;
 }
 
+/* open and openat differ by the descriptor of the directory, which moves the others by one
+ * place. */
 static bool is_open_shown(const struct syscalls_call *c, unsigned i)
 {
 	return i != 2 || takes_mode(c->args[1]);
@@ -72,13 +74,17 @@ static bool is_mremap_shown(const struct syscalls_call *c, unsigned i)
 	return i != 4 || c->args[3] & MREMAP_FIXED;
 }
 
-/* The upper half of an offset, which has its place in the lower one. */
+/* The upper half of an offset, which has its place in the lower one. The kernel takes it in two
+ * registers for the sake of 32 bits (pos_l, pos_h); on 64 the upper one is shifted out and means
+ * nothing. */
 static bool is_vector_shown(const struct syscalls_call *c, unsigned i)
 {
 	return i != 4;
 }
 
-/* Addresses, times and numbers that an operation has no use for. */
+/* Addresses, times and numbers that an operation has no use for. The arguments are uaddr, op, val,
+ * timeout or val2, uaddr2, val3 (futex(2)). The command is masked: FUTEX_PRIVATE_FLAG and
+ * FUTEX_CLOCK_REALTIME change no argument's use. */
 static bool is_futex_shown(const struct syscalls_call *c, unsigned i)
 {
 	switch (c->args[1] & FUTEX_CMD_MASK) {
@@ -125,8 +131,8 @@ static bool is_mknodat_shown(const struct syscalls_call *c, unsigned i)
 	return i != 3 || is_device(c->args[2]);
 }
 
-/* clone(2): flags and stack always, then parent_tid, child_tid and tls where a flag asks for
- * them. */
+/* clone(2): flags and stack always, then parent_tid, child_tid and tls where a flag asks for them.
+ * This is the order of x86-64; CLONE_BACKWARDS machines have tls before child_tid. */
 static bool is_clone_shown(const struct syscalls_call *c, unsigned i)
 {
 	const uint64_t flags = c->args[0];
@@ -149,6 +155,8 @@ static const struct {
 	{ "preadv2", is_vector_shown },  { "pwritev2", is_vector_shown },
 };
 
+/* Registers that the call does not read hold what the program left in them: shown, they would look
+ * like arguments. All of a call that has no row are shown. */
 bool syscalls_is_shown(const struct syscalls_call *c, const char *call, unsigned i)
 {
 	for (size_t k = 0; k < sizeof(left_out) / sizeof(*left_out); k++)
@@ -306,7 +314,9 @@ static bool print_position(const struct syscalls_call *c, FILE *f)
 	return true;
 }
 
-/* An address that is 0 where the kernel's type is a number. */
+/* An address that is 0 where the kernel's type is a number. The kernel's prototypes say `unsigned
+ * long` for these addresses, so that their record has no pointer: 0 would be printed as a
+ * number. */
 static bool print_null(const struct syscalls_call *c, FILE *f)
 {
 	if (!c->args[0])
@@ -362,7 +372,9 @@ static bool print_third_mode(const struct syscalls_call *c, FILE *f)
 	return true;
 }
 
-/* By the kernel's encoding, which is the C library's for small numbers. */
+/* By the kernel's encoding, which is the C library's for small numbers. The kernel's number of a
+ * device, for programs, has 12 bits of major and 20 of minor (new_encode_dev() of
+ * linux/kdev_t.h). */
 static void print_device(uint64_t device, FILE *f)
 {
 	fprintf(f, "makedev(%#x, %#x)", major((uint32_t)device), minor((uint32_t)device));
@@ -382,7 +394,8 @@ static bool print_fourth_device(const struct syscalls_call *c, FILE *f)
 
 #define PERMISSIONS 0777u
 
-/* Flags with which IPC's objects are made, and permissions as those of files. */
+/* Flags with which IPC's objects are made, and permissions as those of files. The lowest nine bits
+ * are permissions (shmget(2)), which strace writes in octal behind the names. */
 static bool print_got(const struct syscalls_call *c, const char *call, const char *argument,
 		      unsigned i, FILE *f)
 {
@@ -412,7 +425,8 @@ static bool print_queue_get(const struct syscalls_call *c, FILE *f)
 /* IOPRIO_CLASS_SHIFT of the kernel's linux/ioprio.h, which older headers lack. */
 #define IO_CLASS_SHIFT 13
 
-/* A class and a priority in it. */
+/* A class and a priority in it. ioprio_set(2): IOPRIO_PRIO_VALUE() puts the class above the 13 bits
+ * of the priority. */
 static bool print_io_priority(const struct syscalls_call *c, FILE *f)
 {
 	static const struct syscall_name classes[] = {
@@ -425,7 +439,8 @@ static bool print_io_priority(const struct syscalls_call *c, FILE *f)
 	return true;
 }
 
-/* Real-time signals, which the tables of names lack. */
+/* Real-time signals, which the tables of names lack. 32 is the kernel's first one. False leaves the
+ * number to those tables. */
 static bool print_real_time(uint64_t signal, FILE *f)
 {
 	if (signal < 32 || signal > 64)
@@ -475,6 +490,8 @@ static const struct {
 	{ "msgget", 1, print_queue_get },    { "ioprio_set", 2, print_io_priority },
 };
 
+/* The tables of names (event/syscall_names.h) are asked only where no row here has printed: rows
+ * are for what a table of numbers cannot tell. */
 bool syscalls_print_number_of(const struct syscalls_call *c, const char *call, unsigned i, FILE *f)
 {
 	for (size_t k = 0; k < sizeof(numbers) / sizeof(*numbers); k++)
@@ -509,6 +526,8 @@ bool syscalls_print_meaning(const struct syscalls_call *c, const char *call, int
 	return true;
 }
 
+/* Addresses and words of flags are hexadecimal, and a mode is octal, as in strace. Errors do not
+ * come here: they are a name. */
 enum syscalls_base syscalls_result_base(const struct syscalls_call *c, const char *call)
 {
 	if (strcmp(call, "fcntl") == 0 && (c->args[1] == F_GETFL || c->args[1] == F_GETFD))

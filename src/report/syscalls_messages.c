@@ -110,7 +110,9 @@ void syscalls_print_vector(const uint8_t *at, uint32_t n, uint64_t all,
 /* The bytes of a copied message that are not printed yet. */
 struct message_rest { const uint8_t *at; uint32_t n; };
 
-/* Takes a part of that length, at most `most` bytes of it; what is missing is not there. */
+/* Takes a part of that length, at most `most` bytes of it; what is missing is not there. `bytes` is
+ * a program's number of 64 bits: it is cut to `most`, what the agent copies, before it becomes 32
+ * bits wide. */
 static struct message_rest take_part(struct message_rest *rest, uint64_t bytes, uint32_t most)
 {
 	uint32_t n = bytes < most ? (uint32_t)bytes : most;
@@ -144,7 +146,8 @@ static void print_descriptors(const struct syscalls_memory *m, const uint8_t *at
 	fputc(']', f);
 }
 
-/* Prints what a control message of that level and type has. */
+/* Prints what a control message of that level and type has. 2 is SCM_CREDENTIALS, and the three
+ * numbers are struct ucred (unix(7)). */
 static void print_control_data(const struct syscalls_memory *m, int level, int type,
 			       const uint8_t *at, uint32_t n, FILE *f)
 {
@@ -205,7 +208,10 @@ static void print_name(const struct msghdr *h, struct message_rest part, FILE *f
 }
 
 /* Prints one message of the bytes `rest`. received: bytes that the call filled in; -1: it is sent.
- * False: nothing is printed, not even the header is there. */
+ * False: nothing is printed, not even the header is there. The record has the header and behind it,
+ * without padding, the name, the vector, the control messages and the data, each as long as the
+ * header says or as the agent's limit (CALL_MESSAGE_...). recvmsg's msg_namelen is shown with what
+ * it was before, for which the text of the call's begin is read again. */
 static bool print_one(const struct syscalls_memory *m, struct message_rest rest, int64_t received,
 		      FILE *f)
 {
@@ -254,7 +260,9 @@ bool syscalls_print_message(const struct syscalls_memory *m, FILE *f)
 	return print_one(m, (struct message_rest){ m->at, m->n }, m->after ? m->result : -1, f);
 }
 
-/* Before each message stand the bytes that it takes here, and msg_len, which the call sets. */
+/* Before each message stand the bytes that it takes here, and msg_len, which the call sets. Their
+ * number is the agent's word, but stands in a file that anybody may have written: one that is less
+ * than a header ends the list. */
 static bool print_messages(const struct syscalls_memory *m, bool received, FILE *f)
 {
 	struct message_rest rest = { m->at, m->n }, one;
@@ -292,7 +300,8 @@ bool syscalls_print_received_messages(const struct syscalls_memory *m, FILE *f)
 	return print_messages(m, true, f);
 }
 
-/* All that is known of a message before it is received. */
+/* All that is known of a message before it is received. It is struct msghdr's second member, behind
+ * a pointer. */
 bool syscalls_print_message_room(const struct syscalls_memory *m, FILE *f)
 {
 	uint32_t n;
@@ -387,7 +396,9 @@ void syscalls_print_option(uint32_t level, uint32_t option, FILE *f)
 	syscalls_print_name(names, option, f);
 }
 
-/* As many bytes as a program has said, or the kernel: numbers, and two structures. */
+/* As many bytes as a program has said, or the kernel: numbers, and two structures. A size that fits
+ * no structure is shown as bytes: an option of that number may have another type in a later
+ * kernel. */
 bool syscalls_print_option_value(const struct syscalls_memory *m, FILE *f)
 {
 	const uint32_t level = (uint32_t)m->call->args[1], option = (uint32_t)m->call->args[2];

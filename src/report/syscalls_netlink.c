@@ -55,7 +55,8 @@ bool syscalls_print_netlink_address(const uint8_t *at, uint32_t n, FILE *f)
 	return true;
 }
 
-/* Types of routes come in fours: new, delete, get, set. */
+/* Types of routes come in fours: new, delete, get, set. linux/rtnetlink.h: RTM_BASE is 16, so that
+ * the lowest two bits tell which one. Other protocols number their messages as they like. */
 static const struct syscall_name *flags_of(unsigned protocol, uint16_t type)
 {
 	static const struct syscall_name *const by_sort[4] = { new_flags, delete_flags, get_flags,
@@ -92,7 +93,9 @@ static const char *family_member(uint16_t type)
 static uint32_t print_message(const uint8_t *at, uint32_t n, uint64_t left, unsigned protocol,
 			      FILE *f);
 
-/* with_message: the one that is answered follows. */
+/* with_message: the one that is answered follows. It is struct nlmsgerr: an errno below 0, or 0 for
+ * an acknowledgement. print_message() reads the request and so calls itself, with 20 bytes less
+ * each time. */
 static void print_answer(const uint8_t *at, uint32_t n, bool with_message, unsigned protocol,
 			 FILE *f)
 {
@@ -162,7 +165,8 @@ static uint32_t print_message(const uint8_t *at, uint32_t n, uint64_t left, unsi
 	return h.nlmsg_len >= sizeof(h) && all < n - 3 ? NLMSG_ALIGN(all) : n;
 }
 
-/* Whether the first message of these bytes is the only one of `all`. */
+/* Whether the first message of these bytes is the only one of `all`. strace puts brackets around
+ * several messages, not around one. A length below a header's ends the list with this one. */
 static bool is_alone(const uint8_t *at, uint32_t n, uint64_t all)
 {
 	uint32_t length = 0;

@@ -16,7 +16,8 @@ size_t syscalls_rows(const struct syscalls *s)
 	return s->rows.n;
 }
 
-/* A percentile is the middle of a bucket: it must not leave the range of real durations. */
+/* A percentile is the middle of a bucket: it must not leave the range of real durations. In ticks.
+ * The caller has looked that there is a timed call. */
 static uint64_t percentile(const struct syscalls_row *r, unsigned percent)
 {
 	uint64_t v = histogram_percentile(&r->durations, r->timed, percent);
@@ -26,7 +27,7 @@ static uint64_t percentile(const struct syscalls_row *r, unsigned percent)
 					    : v;
 }
 
-/* The column's number: calls, errors, or ticks. */
+/* The column's number: calls, errors, or ticks. The mean is that of the calls that returned. */
 static uint64_t number_in(const struct syscalls_row *r, enum syscalls_column c)
 {
 	if (c == SYSCALLS_CALLS || c == SYSCALLS_ERRORS)
@@ -52,7 +53,8 @@ static bool is_time(enum syscalls_column c)
 
 struct syscalls_order { enum syscalls_column by; bool reverse; };
 
-/* Equal rows by name, so that the order does not depend on that of the records. */
+/* Equal rows by name, so that the order does not depend on that of the records. The largest number
+ * comes first; among threads of one name the number decides. */
 static int compare_rows(const void *a, const void *b, void *arg)
 {
 	const struct syscalls_row *x = *(struct syscalls_row *const *)a;
@@ -131,7 +133,8 @@ static void print_row(const struct syscalls *s, const struct syscalls_row *r, st
 	out_char(o, '\n');
 }
 
-/* Figures of all rows, shown or not; wall_ns: from the first record to the last. */
+/* Figures of all rows, shown or not; wall_ns: from the first record to the last. Ticks of several
+ * threads add up, and may be more than wall_ns. */
 struct syscalls_sum { uint64_t calls, errors, ticks, wall_ns; };
 
 static struct syscalls_sum sum_of(const struct syscalls *s)

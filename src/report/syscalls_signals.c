@@ -12,7 +12,8 @@
 #define FIRST_REAL_TIME 32
 #define ALL_SIGNALS 64
 
-/* Without SIG, as in sets. */
+/* Without SIG, as in sets. Numbers from 32 on are the kernel's, as strace counts them: the C
+ * library's SIGRTMIN is two more. */
 static void print_short(int number, FILE *f)
 {
 	/* The C library calls it POLL. */
@@ -67,7 +68,8 @@ bool syscalls_print_signals(const struct syscalls_memory *m, FILE *f)
 	return true;
 }
 
-/* pselect6 has the address and the size of a set behind one pointer. */
+/* pselect6 has the address and the size of a set behind one pointer. The copy has the set behind
+ * the two words if it could be read; else the address is all that is known. */
 bool syscalls_print_signals_at(const struct syscalls_memory *m, FILE *f)
 {
 	uint64_t v[3];
@@ -86,7 +88,8 @@ bool syscalls_print_signals_at(const struct syscalls_memory *m, FILE *f)
 	return true;
 }
 
-/* The kernel's structure, which is not the C library's. */
+/* The kernel's structure, which is not the C library's. It is asm/signal.h's; the C library makes
+ * it of its own, and sets the restorer and SA_RESTORER. */
 struct kernel_action { uint64_t handler, flags, restorer, mask; };
 
 #ifndef SA_RESTORER
@@ -137,6 +140,8 @@ bool syscalls_print_signal_stack(const struct syscalls_memory *m, FILE *f)
 	return true;
 }
 
+/* struct sigevent begins with these three members; what follows depends on the way, and is not
+ * shown. */
 bool syscalls_print_signal_event(const struct syscalls_memory *m, FILE *f)
 {
 	static const struct syscall_name ways[] = { NAMED(SIGEV_SIGNAL), NAMED(SIGEV_NONE),
@@ -169,7 +174,9 @@ static const struct syscall_name sent_codes[] = {
 	NAMED(SI_USER), NAMED(SI_QUEUE), NAMED(SI_TIMER), NAMED(SI_MESGQ), NAMED(SI_ASYNCIO),
 	NAMED(SI_TKILL), NAMED(SI_KERNEL), NAMED_END };
 
-/* At most the part of a siginfo_t that has names here is there; the rest is 0. */
+/* At most the part of a siginfo_t that has names here is there; the rest is 0. si_signo 0 is what
+ * waitid(2) with WNOHANG gives where no child has changed. si_status of an exit is a number, and
+ * else a signal. */
 bool syscalls_print_signal_info(const struct syscalls_memory *m, FILE *f)
 {
 	siginfo_t i = { 0 };
@@ -201,6 +208,8 @@ bool syscalls_print_signal_info(const struct syscalls_memory *m, FILE *f)
 	return true;
 }
 
+/* The macros are those of wait(2); what fits none of those that are asked for here is shown as a
+ * number. */
 bool syscalls_print_status(const struct syscalls_memory *m, FILE *f)
 {
 	int status;

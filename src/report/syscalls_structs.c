@@ -12,6 +12,8 @@
 
 #include "report/syscalls_structs.h"
 
+/* "long": bits above the 32nd are shown. The tables of event/syscall_names.h end by a row without a
+ * name. */
 void syscalls_print_flags(const struct syscall_name *names, uint64_t v, FILE *f)
 {
 	syscall_named_text(&(struct syscall_named){ .flags = names }, "long", v, f);
@@ -74,13 +76,15 @@ static bool print_micro(const struct syscalls_memory *m, FILE *f)
 	return true;
 }
 
-/* nanosleep and clock_nanosleep fill in the time that was left when a signal ended them. */
+/* The kernel's ppoll, pselect6 and recvmmsg write the time that was left into their argument
+ * (poll(2), select(2): "C library/kernel differences"). It stands behind the result. */
 static bool print_left(const struct syscalls_memory *m, FILE *f)
 {
 	fputs("left ", f);
 	return print_time(m, f);
 }
 
+/* As print_left(), for select, whose time is a struct timeval. */
 static bool print_micro_left(const struct syscalls_memory *m, FILE *f)
 {
 	fputs("left ", f);
@@ -109,7 +113,9 @@ static bool print_micro_timer(const struct syscalls_memory *m, FILE *f)
 	return print_interval(m, "tv_usec", f);
 }
 
-/* A file's times, where two numbers of nanoseconds have a meaning of their own. */
+/* A file's times, where two numbers of nanoseconds have a meaning of their own. They are UTIME_NOW
+ * and UTIME_OMIT (utimensat(2)); the seconds beside them are not read by the kernel, and are not
+ * shown. */
 static bool print_file_times(const struct syscalls_memory *m, FILE *f)
 {
 	int64_t t[2];
@@ -143,7 +149,8 @@ static bool print_micro_times(const struct syscalls_memory *m, FILE *f)
 
 /* --- numbers ----------------------------------------------------------------------------- */
 
-/* As many as there are, of `all`. */
+/* As many as there are, of `all`. Numbers are of 32 bits, as int, uid_t and gid_t are. `all` may be
+ * anything that a program has passed: it is compared, and never used as a size. */
 static void print_numbers(const struct syscalls_memory *m, uint64_t all, FILE *f)
 {
 	int32_t v;
@@ -157,7 +164,8 @@ static void print_numbers(const struct syscalls_memory *m, uint64_t all, FILE *f
 	fputs(i / sizeof(v) < all ? ", ...]" : "]", f);
 }
 
-/* A single number behind a pointer is shown as a list of one, as strace does. */
+/* A single number behind a pointer is shown as a list of one, as strace does. all is 0, so that no
+ * dots follow. Of struct sched_param, which is one int, the same text comes out. */
 static bool print_number(const struct syscalls_memory *m, FILE *f)
 {
 	if (m->n < sizeof(int32_t))
@@ -166,6 +174,8 @@ static bool print_number(const struct syscalls_memory *m, FILE *f)
 	return true;
 }
 
+/* sendfile(2) moves the offset by its result. Where that is 0, both texts would be the same, and
+ * one is shown. */
 static bool print_offset(const struct syscalls_memory *m, FILE *f)
 {
 	int64_t v;
@@ -189,7 +199,7 @@ static bool print_groups(const struct syscalls_memory *m, FILE *f)
 	return true;
 }
 
-/* Two new descriptors. */
+/* Two new descriptors. pipe(2), socketpair(2): the kernel writes both or none. */
 static bool print_two(const struct syscalls_memory *m, FILE *f)
 {
 	int32_t two[2];
@@ -205,7 +215,8 @@ static bool print_two(const struct syscalls_memory *m, FILE *f)
 	return true;
 }
 
-/* The processors of a mask, as numbers. */
+/* The processors of a mask, as numbers. The kernel's mask is words of 64 bits, lowest bit first,
+ * which on a little-endian machine is an array of bytes. */
 static bool print_processors(const struct syscalls_memory *m, FILE *f)
 {
 	const char *before = "";
@@ -220,7 +231,8 @@ static bool print_processors(const struct syscalls_memory *m, FILE *f)
 	return true;
 }
 
-/* Prints the number of strings of an environment, behind its address. */
+/* Prints the number of strings of an environment, behind its address. The record has the number in
+ * place of the strings. */
 static bool print_variables(const struct syscalls_memory *m, FILE *f)
 {
 	uint32_t n;
@@ -254,7 +266,9 @@ static bool print_process_name(const struct syscalls_memory *m, FILE *f)
 
 /* --- nodes of memory --------------------------------------------------------------------- */
 
-/* A mask of nodes: the kernel takes one bit less than it is told, in whole words. */
+/* A mask of nodes: the kernel takes one bit less than it is told, in whole words. `bits` is the
+ * call's maxnode (mbind(2)), a number that a program may choose: the loop ends with the copy,
+ * whatever it says. 0 and 1 are masks of no node. */
 static bool print_mask(const struct syscalls_memory *m, uint64_t bits, FILE *f)
 {
 	const uint64_t words = bits > 1 ? (bits - 2) / 64 + 1 : 0;
@@ -326,7 +340,8 @@ static bool print_page_nodes(const struct syscalls_memory *m, FILE *f)
 	return true;
 }
 
-/* A page's node, or why it was not moved. */
+/* A page's node, or why it was not moved. The kernel writes an errno below 0 in the place of the
+ * node. INT32_MIN has no positive number, and no name. */
 static bool print_page_states(const struct syscalls_memory *m, FILE *f)
 {
 	const uint64_t all = m->call->args[1], n = m->n / sizeof(int32_t);
@@ -500,6 +515,9 @@ static const struct {
 	{ "epoll_pwait2", "events", SYSCALLS_AFTER, syscalls_print_epolls },
 };
 
+/* A call's argument may have a row for each phase; the first that fits counts. The table is
+ * searched from its beginning: that is done for calls that are printed, not for those that are
+ * added up. */
 bool syscalls_print_struct(const struct syscalls_memory *m, enum syscalls_phase when,
 			   const char *call, const char *argument, FILE *f)
 {

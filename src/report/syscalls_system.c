@@ -98,6 +98,8 @@ void syscalls_print_statx_mask(uint32_t mask, FILE *f)
 	syscalls_print_flags(statx_mask, mask, f);
 }
 
+/* struct statx_timestamp has its own widths: 64 bits of seconds, which are signed, and 32 of
+ * nanoseconds. */
 static void print_timestamp(const char *name, const struct statx_timestamp *t, FILE *f)
 {
 	fprintf(f, ", %s={tv_sec=%" PRId64 ", tv_nsec=%" PRIu32 "}", name, (int64_t)t->tv_sec,
@@ -117,7 +119,8 @@ static void print_timestamps(const struct statx *s, FILE *f)
 		print_timestamp("stx_mtime", &s->stx_mtime, f);
 }
 
-/* The mount's number has no field in older headers. */
+/* The mount's number has no field in older headers. It is stx_mnt_id of linux/stat.h, within the
+ * 256 bytes that struct statx has in any version: the check of its size covers it. */
 #define MOUNT_ID_AT 144
 
 bool syscalls_print_statx(const struct syscalls_memory *m, FILE *f)
@@ -200,7 +203,9 @@ bool syscalls_print_statfs(const struct syscalls_memory *m, FILE *f)
 struct entry { uint64_t ino; int64_t off; uint16_t reclen; uint8_t type; } __attribute__((packed));
 
 /* The record may end within an entry, and the entry's length is the program's to spoil: both end
- * the list. It is whole if it has all bytes that the call returned. */
+ * the list. It is whole if it has all bytes that the call returned. d_name ends by NUL within the
+ * entry, whose length is aligned: strnlen() keeps it inside also where a file was damaged. An entry
+ * shorter than its head would let the loop stand still. */
 bool syscalls_print_entries(const struct syscalls_memory *m, FILE *f)
 {
 	static const struct syscall_name types[] = {
@@ -239,7 +244,8 @@ static bool is_lock_command(uint64_t command)
 	return false;
 }
 
-/* After the call: of those that ask alone. */
+/* After the call: of those that ask alone. F_GETLK and F_OFD_GETLK alone write into the structure,
+ * and they alone fill in l_pid. */
 bool syscalls_print_lock(const struct syscalls_memory *m, FILE *f)
 {
 	static const struct syscall_name types[] = { NAMED(F_RDLCK), NAMED(F_WRLCK), NAMED(F_UNLCK),
@@ -315,7 +321,9 @@ bool syscalls_print_limit(const struct syscalls_memory *m, FILE *f)
 	return true;
 }
 
-/* clone3's arguments, by the kernel's structure. */
+/* clone3's arguments, by the kernel's structure. The first version (CLONE_ARGS_SIZE_VER0 of
+ * linux/sched.h, 64 bytes) has these eight words; later ones add set_tid and cgroup behind them,
+ * which are not shown. Members stand in the text where a flag gives them a meaning. */
 bool syscalls_print_clone(const struct syscalls_memory *m, FILE *f)
 {
 	static const struct syscall_name flags[] = {
@@ -369,7 +377,9 @@ static void print_utsname(const struct utsname *u, FILE *f)
 	fputc('}', f);
 }
 
-/* Structures of uname, sysinfo and times, told apart by their sizes. */
+/* Structures of uname, sysinfo and times, told apart by their sizes. The copy is exactly as long as
+ * the structure, which tells more than the call's name: three rows of the table need no functions
+ * of their own. */
 bool syscalls_print_system(const struct syscalls_memory *m, FILE *f)
 {
 	struct utsname u;
@@ -401,7 +411,7 @@ bool syscalls_print_system(const struct syscalls_memory *m, FILE *f)
 
 /* Requests of ioctl that give, or take, a number or the size of a window. ioctl_tty(2). `after`
  * chooses: a request that gives has nothing to show before the call, and one that takes nothing
- * behind it. */
+ * behind it. ioctl's row leads here for every request; one that is not known here has no text. */
 bool syscalls_print_terminal(const struct syscalls_memory *m, FILE *f)
 {
 	const uint32_t request = (uint32_t)m->call->args[1];

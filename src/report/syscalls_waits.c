@@ -13,7 +13,9 @@ static const struct syscall_name poll_events[] = {
 	NAMED(POLLNVAL), NAMED(POLLRDNORM), NAMED(POLLRDBAND), NAMED(POLLWRNORM),
 	NAMED(POLLWRBAND), NAMED(POLLRDHUP), NAMED_END };
 
-/* The descriptors, each with the events that are waited for. */
+/* The descriptors, each with the events that are waited for. A negative descriptor is one that the
+ * kernel passes over (poll(2)): its events mean nothing. The second argument tells how many there
+ * are; the copy may have fewer, which the dots tell. */
 bool syscalls_print_polls(const struct syscalls_memory *m, FILE *f)
 {
 	const uint64_t all = m->call->args[1];
@@ -34,7 +36,8 @@ bool syscalls_print_polls(const struct syscalls_memory *m, FILE *f)
 	return true;
 }
 
-/* The descriptors of which an event has come, behind the result. */
+/* The descriptors of which an event has come, behind the result. This is the copy of the return, in
+ * which revents are the kernel's. */
 bool syscalls_print_polled(const struct syscalls_memory *m, FILE *f)
 {
 	const char *before = "";
@@ -54,7 +57,10 @@ bool syscalls_print_polled(const struct syscalls_memory *m, FILE *f)
 	return true;
 }
 
-/* Returns how many descriptors are in the set. named: each has its name, as before the call. */
+/* Returns how many descriptors are in the set. named: each has its name, as before the call. The
+ * set is an array of words of 64 bits, lowest bit first; on a little-endian machine that is an
+ * array of bytes. nfds, the first argument, ends it before the copy does: bits behind it are not
+ * the kernel's to look at. */
 static unsigned print_set(const struct syscalls_memory *m, bool named, FILE *f)
 {
 	unsigned n = 0;
@@ -79,6 +85,7 @@ bool syscalls_print_selects(const struct syscalls_memory *m, FILE *f)
 	return true;
 }
 
+/* A set that came back empty is left out, as in strace; one that was given empty is shown. */
 static bool is_empty(const struct syscalls_memory *m)
 {
 	for (uint32_t i = 0; i < m->n; i++)
@@ -87,7 +94,8 @@ static bool is_empty(const struct syscalls_memory *m)
 	return true;
 }
 
-/* The argument is known by its place: sets of what can be read, be written, is exceptional. */
+/* The argument is known by its place: sets of what can be read, be written, is exceptional. The
+ * number is that of `inp`, `outp` and `exp` in select(2) and pselect6(2), from 1 on. */
 bool syscalls_print_selected(const struct syscalls_memory *m, FILE *f)
 {
 	static const char *const names[] = { "in ", "out ", "except " };
@@ -108,6 +116,8 @@ static const struct syscall_name epoll_events[] = {
 	NAMED(EPOLLRDHUP), NAMED(EPOLLEXCLUSIVE), NAMED(EPOLLWAKEUP), NAMED(EPOLLONESHOT),
 	NAMED(EPOLLET), NAMED_END };
 
+/* The program's data is a union, and nobody knows which member it uses: strace shows two, and so
+ * does this. */
 static void print_epoll(const uint8_t *at, FILE *f)
 {
 	uint32_t events, low;
@@ -121,6 +131,8 @@ static void print_epoll(const uint8_t *at, FILE *f)
 	fprintf(f, ", data={u32=%" PRIu32 ", u64=%" PRIu64 "}}", low, data);
 }
 
+/* struct epoll_event is packed on x86-64 (linux/eventpoll.h), so that it is the same for 32 bits:
+ * the data follows the events without padding. */
 #define EPOLL_BYTES 12u
 
 bool syscalls_print_epoll(const struct syscalls_memory *m, FILE *f)
@@ -131,7 +143,7 @@ bool syscalls_print_epoll(const struct syscalls_memory *m, FILE *f)
 	return true;
 }
 
-/* As many as have come. */
+/* As many as have come. The result counts them; the copy may have fewer. */
 bool syscalls_print_epolls(const struct syscalls_memory *m, FILE *f)
 {
 	uint32_t n = m->n / EPOLL_BYTES;

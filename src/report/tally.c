@@ -33,7 +33,8 @@ void tally_free(struct tally *t)
 	sites_free(&t->sites);
 }
 
-/* The slot of id fn, growing the table by doubling. */
+/* The slot of id fn, growing the table by doubling. fn is RECORD_ID_MAX at most (add_function()),
+ * which bounds the table. The slot moves when the table grows. */
 static struct tally_slot *slot_for(struct tally *t, uint32_t fn)
 {
 	struct tally_map *m = t->map;
@@ -48,7 +49,10 @@ static struct tally_slot *slot_for(struct tally *t, uint32_t fn)
 	return &m->slot[fn];
 }
 
-/* The slow path of function_slot(): the first call of a function. */
+/* The slow path of function_slot(): the first call of a function. A damaged file may have any id:
+ * those beyond the ids of records, and those of no function, share one slot, so that nobody's
+ * number becomes the size of a table. Groups (report/regroup.h) are the input's own numbers, and no
+ * module defines them. */
 static __attribute__((noinline)) struct tally_slot *add_function(struct tally *t, uint32_t fn)
 {
 	bool known = fn <= RECORD_ID_MAX &&
@@ -72,12 +76,15 @@ static inline __attribute__((always_inline)) struct tally_slot *function_slot(st
 	return add_function(t, fn);
 }
 
+/* Indices are 1 more than the place, because a zeroed slot is an empty one. The address is good
+ * until a function is added. */
 static inline struct tally_function *function_of(struct tally *t, uint32_t index)
 {
 	return &t->functions.at[index - 1];
 }
 
-/* Adds up a call that ended. */
+/* Adds up a call that ended. `total` takes the time of outermost calls by a mask, without a branch.
+ * Sums are modulo 2^64, as tally_settle() needs them. */
 static inline void add_call(struct tally *t, const struct tally_ended *e)
 {
 	struct tally_function *f = function_of(t, e->index);
@@ -211,7 +218,9 @@ static __attribute__((noinline)) bool leave_coroutine(struct tally *t,
 
 /* --- steps ---------------------------------------------------------------------------------- */
 
-/* A call ends that was open where reading began: its own time is not known yet. */
+/* A call ends that was open where reading began: its own time is not known yet. They end innermost
+ * first, and each ends once, so that the list's order tells their depths (tally_settle()).
+ * lent_open falls with each: a later call at that depth is not lent. */
 static __attribute__((noinline)) void note_lent(struct tally *t, uint32_t depth,
 						struct tally_lent lent)
 {
@@ -289,7 +298,7 @@ void tally_events(struct tally *t, const struct event *events, size_t n)
 }
 
 /* Takes a record that is an entry or a return in the common case. False: it is none, and nothing
- * has happened. */
+ * has happened. The word is not consumed then: tally_words() unpacks it again, in full. */
 static inline __attribute__((always_inline)) bool take_short(struct tally *t, struct unpack *u)
 {
 	const uint64_t word = *u->at;
@@ -326,7 +335,8 @@ void tally_words(struct tally *t, struct unpack *u)
 
 /* Turns spans into calls. Spans are recorded at their ends, inner ones first. Read backwards they
  * are the calls in the order outer, last inner, ..., so that a stack of those still open gives the
- * nesting. Self times are not known, because short calls are missing. */
+ * nesting. Self times are not known, because short calls are missing. The last round, without a
+ * span, ends what is left. `active` tells recursion as it does for calls. */
 static void tally_spans(struct tally *t)
 {
 	VEC(struct tally_span) open = { 0 };
@@ -351,13 +361,16 @@ static void tally_spans(struct tally *t)
 	vec_free(&open);
 }
 
-/* Calls that are still open end with the thread's last event. */
+/* Calls that are still open end with the thread's last event. tracks_end() has to come before
+ * tally_stop(), which frees the tracks and counts their losses. */
 void tally_end(struct tally *t)
 {
 	tracks_end(&t->tracks, &t->last, tally_step, t);
 	tally_stop(t);
 }
 
+/* Calls that are still open are not ended: a following part ends them (tally_lend()), or
+ * tally_end() has. The queue is added up, since tally_merge() reads the sums next. */
 void tally_stop(struct tally *t)
 {
 	struct calls_counts counts;
@@ -374,6 +387,8 @@ void tally_stop(struct tally *t)
 
 /* --- a thread in parts ------------------------------------------------------------------ */
 
+/* A copy: the calls go on in this tally while another thread compares what it ends with. From here
+ * on an end at a depth below lent_open is that of a call that began before. */
 void tally_lend(struct tally *t, struct tally_open *open)
 {
 	const struct calls *c = &t->lane->now->calls;
@@ -388,7 +403,9 @@ void tally_open_free(struct tally_open *open)
 	vec_free(&open->calls);
 }
 
-/* Whether the thread is on its own stack, and all that matters of it are its open calls. */
+/* Whether the thread is on its own stack, and all that matters of it are its open calls. Whatever
+ * else a lane has (coroutines, handlers, sleeps, unwinders, hidden or dead calls) may change how
+ * later events are taken; it is rare, and such a part is read again rather than described. */
 static bool is_plain(const struct tally *t)
 {
 	const struct lane *l = t->lane;
@@ -431,6 +448,9 @@ static bool has_marks(const struct lane *l, const struct event *start, size_t n)
 	return !left;
 }
 
+/* Times of beginning are compared as well as functions: the entries that tell what was open are
+ * copies of the records, with their stamps. CALL_NOTED is about an index of this stack alone
+ * (trace/calls.h), and may differ. */
 bool tally_ends_with(const struct tally *t, const struct tally_open *open,
 		     const struct event *start, size_t n)
 {
@@ -448,12 +468,15 @@ bool tally_ends_with(const struct tally *t, const struct tally_open *open,
 	return true;
 }
 
+/* Not below 0: stamps of a damaged file may make what lies within a call longer than it. */
 static uint64_t own_time(uint64_t ticks, uint64_t inside)
 {
 	return ticks - (inside < ticks ? inside : ticks);
 }
 
-/* Number i of those that ended was at depth n - 1 - i. */
+/* Number i of those that ended was at depth n - 1 - i. The part took them to have begun with
+ * nothing inside: what the part before saw inside them is taken off their own time now. Those still
+ * open take it along, for the part after. */
 void tally_settle(struct tally *t, const struct tally *before)
 {
 	const struct calls *known = &before->lane->now->calls;

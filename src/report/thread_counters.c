@@ -95,8 +95,9 @@ static struct counted_thread *thread_of(struct thread_counters *c, uint32_t tid)
 	return &c->threads.at[n];
 }
 
-/* Adds the time that the thread was off, from `left` on. Sums go on from the period before, so
- * that a range needs two look-ups. */
+/* Adds the time that the thread was off, from `left` on. Sums go on from the period before, so that
+ * a range needs two look-ups. Periods stay sorted and apart, for vec_bisect(): one that begins
+ * before the last ended is cut, also to nothing. It is kept even then, since a switch counts. */
 static void add_period(struct counted_thread *t, uint64_t to)
 {
 	const struct off_processor last =
@@ -110,7 +111,9 @@ static void add_period(struct counted_thread *t, uint64_t to)
 	t->left = 0;
 }
 
-/* The event is the thread's own: it stops if it is the one before, and goes on otherwise. */
+/* The event is the thread's own: it stops if it is the one before, and goes on otherwise. A second
+ * departure without a return between (records were lost) moves `left`: what lies between is not
+ * known, and counts as on the processor. */
 static void take_switch(struct thread_counters *c, struct counted_thread *t, const struct event *e)
 {
 	if ((uint32_t)event_fields_number(e, c->prev, 4) == t->tid) {
@@ -182,7 +185,8 @@ void thread_counters_free(struct thread_counters *c)
 
 /* --- asking ------------------------------------------------------------------------------- */
 
-/* All that was before a time; cpu: ticks off the processor, for the caller to take off. */
+/* All that was before a time; cpu: ticks off the processor, for the caller to take off. Two of
+ * these are subtracted, so that a call costs two searches and no walk over its switches. */
 static struct thread_count before(const struct counted_thread *t, uint64_t tsc)
 {
 	size_t n = vec_bisect(&t->off, p, p->from < tsc);

@@ -12,12 +12,14 @@
 #include "report/location.h"
 #include "report/verify_internal.h"
 
+/* A name of the model, with control characters escaped: it goes to a terminal. */
 static void print_word(struct out *o, const char *s)
 {
 	out_foreign(o, s, strlen(s));
 }
 
-/* The place behind the call. False: it is not known. */
+/* The place behind the call. False: it is not known. Events have no call, and so no place. tsc
+ * chooses among modules that were mapped at one address one after the other. */
 static bool find_site(const struct verify *v, const struct verify_fault *f, struct location *p)
 {
 	if (!f->called || !f->site)
@@ -26,7 +28,8 @@ static bool find_site(const struct verify *v, const struct verify_fault *f, stru
 	return p->address;
 }
 
-/* The states that the object may have been in: "a", or "a or b". */
+/* The states that the object may have been in: "a", or "a or b". The caller frees the text. A set
+ * is one bit a state (AUTOMATON_MOST); each round takes its lowest one away. */
 static char *states_text(const struct verify *v, uint64_t states)
 {
 	char *text = mem_strdup("");
@@ -49,7 +52,8 @@ static void print_object(const struct verify *v, const struct verify_fault *f, s
 		out_printf(o, "0x%" PRIx64 ": ", f->key);
 }
 
-/* The kernel's sentence, behind time and thread as `trace` has them. */
+/* The kernel's sentence, behind time and thread as `trace` has them. Microseconds, as everything
+ * that `trace` prints: a line of this can be looked for there. */
 static void print_fault(struct verify *v, const struct verify_fault *f, struct out *o)
 {
 	const struct trace_thread *t = &v->info->threads.at[f->thread];
@@ -79,12 +83,14 @@ static void print_count(uint64_t n, const char *what, struct out *o)
 	out_printf(o, "%" PRIu64 " %s%s", n, what, n == 1 ? "" : "s");
 }
 
+/* n 0: all that were kept. verify.all_faults counts those, too, for which there was no room. */
 static size_t shown_of(const struct verify *v, size_t n)
 {
 	return n && n < v->faults.n ? n : v->faults.n;
 }
 
-/* The parts that are missing in the verdict, each in a line. */
+/* The parts that are missing in the verdict, each in a line. They make the verdict weaker in one
+ * direction only: a fault that is printed is one, but there may be others. */
 static void print_doubts(const struct verify *v, struct out *o)
 {
 	if (v->doubtful)
@@ -102,6 +108,8 @@ static void print_doubts(const struct verify *v, struct out *o)
 	}
 }
 
+/* The sums stand last, behind a possibly long list, where a terminal shows them; losses stand
+ * first, because all that follows depends on them. */
 void verify_print_text(struct verify *v, size_t n, struct out *o)
 {
 	losses_print(v->info, o);
@@ -140,6 +148,8 @@ static void print_json_site(struct verify *v, const struct verify_fault *f, stru
 	free(t.at);
 }
 
+/* A name of TRACE_COMM characters has no NUL in its array, and json_string() wants one: hence the
+ * copy. The key is a string, since readers of JSON keep 53 bits of a number. */
 static void print_json_fault(struct verify *v, const struct verify_fault *f, struct out *o)
 {
 	const struct trace_thread *t = &v->info->threads.at[f->thread];
@@ -161,6 +171,8 @@ static void print_json_fault(struct verify *v, const struct verify_fault *f, str
 	free(states);
 }
 
+/* `unfinished` is null for a model without final states: 0 would say that all objects ended in
+ * one. */
 void verify_print_json(struct verify *v, size_t n, struct out *o)
 {
 	out_str(o, "{\"schema\":\"brace-rv\",\"version\":1,\"model\":");
