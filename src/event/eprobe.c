@@ -17,7 +17,8 @@ const struct event_provider eprobe_provider = { .name = "event probe", .can_enab
 
 /* --- fields ------------------------------------------------------------------------------- */
 
-/* Compiles the address of a string that the record has, and says how long it can be. */
+/* Compiles the address of a string that the record has, and says how long it can be. A __data_loc
+ * counts from the record's begin, a __rel_loc from behind its own four bytes. */
 static void emit_string(struct fetch_build *b, const struct event_field *f,
 			enum event_field_kind kind)
 {
@@ -99,7 +100,8 @@ static int find_base(const struct line_words *w, struct event_catalogue *c, stru
 	return r;
 }
 
-/* Number of the word `if`; w->n: there is none. */
+/* Number of the word `if`; w->n: there is none. The first one counts, as in
+ * __trace_eprobe_create(). */
 static size_t find_if(const struct line_words *w)
 {
 	size_t i = 2;
@@ -185,7 +187,8 @@ static int parse_arguments(const struct line_words *w, struct eprobe_command *ou
 }
 
 /* The order in which faults are told is the kernel's: the name, the event, the filter, the
- * arguments. */
+ * arguments. w->n ends before `if` when the arguments are read: probe_line_arguments() takes all
+ * words. */
 static int parse_words(struct line_words *w, struct event_catalogue *c, struct eprobe_command *out)
 {
 	const char *name = strchr(w->at[0], ':');

@@ -25,7 +25,8 @@ struct symbol_place {
 	bool returns;              /* it is the function's return */
 };
 
-/* Reads MAXACTIVE behind the letter. */
+/* Reads MAXACTIVE behind the letter. The colon comes back into the copy, since the name behind it
+ * is still to be read. */
 static int parse_active(const struct line_words *w, struct probe_command *c)
 {
 	char *digits = w->at[0] + 1, *colon = strchr(digits, ':');
@@ -126,7 +127,9 @@ static int parse_symbol(const struct line_words *w, struct symbol_place *p, stru
 	return 0;
 }
 
-/* p_SYMBOL_OFFSET, p_0xADDRESS, SYMBOL__entry; whatever a name cannot have becomes an underline. */
+/* p_SYMBOL_OFFSET, p_0xADDRESS, SYMBOL__entry; whatever a name cannot have becomes an underline.
+ * The symbol is cut so that the rest has room in PROBE_NAME_MAX: a `_` and "__entry" take 8, and an
+ * offset in decimal 20. */
 static char *name_itself(const struct probe_definition *d, const struct symbol_place *p)
 {
 	char *name;

@@ -25,7 +25,9 @@ int probe_line_fault(const struct line_words *w, const char *at, const char *wha
 
 /* --- words ------------------------------------------------------------------------------------ */
 
-/* Text behind # is a comment. w->copy is for free(), also if this fails. */
+/* Text behind # is a comment. w->copy is for free(), also if this fails. strtok_r() puts NULs into
+ * the copy and moves nothing, so that a word's place in the copy is its column in the line. Blanks
+ * are those of isspace(), as for the kernel's argv_split(). */
 int probe_line_cut(const char *line, struct line_words *w)
 {
 	size_t n = strlen(line);
@@ -47,7 +49,8 @@ int probe_line_cut(const char *line, struct line_words *w)
 
 /* --- names ------------------------------------------------------------------------------------ */
 
-/* Whether the n bytes are a C identifier; a group's name may have dashes too. */
+/* Whether the n bytes are a C identifier; a group's name may have dashes too.
+ * (is_good_system_name() and is_good_name() of the kernel.) */
 static bool is_good_name(const char *name, size_t n, bool dashes)
 {
 	for (size_t i = 0; i < n; i++)
@@ -57,8 +60,8 @@ static bool is_good_name(const char *name, size_t n, bool dashes)
 	return n;
 }
 
-/* "GROUP/EVENT", "GROUP.EVENT", "GROUP/" or "EVENT". What is missing stays NULL; what is set is
- * the caller's. */
+/* "GROUP/EVENT", "GROUP.EVENT", "GROUP/" or "EVENT". What is missing stays NULL; what is set is the
+ * caller's. As in traceprobe_parse_event_name() a dot parts the two only if no slash is there. */
 int probe_line_name(const struct line_words *w, const char *name, char **group, char **event)
 {
 	const char *slash = strchr(name, '/');
@@ -90,7 +93,8 @@ int probe_line_name(const struct line_words *w, const char *name, char **group, 
 	return 0;
 }
 
-/* p_FILE_0xOFFSET: the file's name up to the first dot, dash or underline. */
+/* p_FILE_0xOFFSET: the file's name up to the first dot, dash or underline. It begins with p for a
+ * return, too, as in __trace_uprobe_create(). */
 static char *name_itself(const struct probe_definition *d)
 {
 	const char *file = path_file_name(d->path);
@@ -115,7 +119,8 @@ bool probe_line_number(const char *text, uint64_t *out)
 	return isdigit((unsigned char)*text) && !*rest && !errno;
 }
 
-/* OFFSET(COUNTER) counts who looks at a place. Never 0. */
+/* OFFSET(COUNTER) counts who looks at a place. Never 0. The counter's own faults are told first, in
+ * the kernel's order: who mistyped it reads of that. */
 static int refuse_counter(const struct line_words *w, char *counter)
 {
 	char *end = strchr(counter, ')');
@@ -134,7 +139,8 @@ static int refuse_counter(const struct line_words *w, char *counter)
 		"a reference counter is not raised here: enable the marker's own event, sdt_PROVIDER:NAME");
 }
 
-/* Reads PATH:OFFSET. */
+/* Reads PATH:OFFSET. The last colon counts, because a path may have some. The word is cut in the
+ * copy as far as it is read: columns of later faults stay right. */
 static int parse_place(const struct line_words *w, struct probe_command *c)
 {
 	char *word = w->at[1], *colon = strrchr(word, ':'), *counter, *suffix;
@@ -250,7 +256,8 @@ static int add_word(const struct line_words *w, const char *word, struct probe_c
 	return r < 0 ? fault_in_word(w, word, r) : 0;
 }
 
-/* Sets the definition's text and programs. 0, or -errno and *w->err. */
+/* Sets the definition's text and programs. 0, or -errno and *w->err. A program that is too long has
+ * an argument: w->at[2] is there for the fault. */
 int probe_line_arguments(const struct line_words *w, struct probe_command *c,
 			 struct fetch_build *b)
 {

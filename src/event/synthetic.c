@@ -154,7 +154,8 @@ struct field_words {
 	bool is_unsigned;
 };
 
-/* Adds the field to the record. A fixed string's length stands in its size, as in the kernel. */
+/* Adds the field to the record. A fixed string's length stands in its size, as in the kernel. Each
+ * field begins at a multiple of 8: records are words. */
 static int offset_of_field(struct synthetic_parse *p, char *type, char *name, int size)
 {
 	struct event_field f = { .name = name, .offset = (uint16_t)p->end };
@@ -174,7 +175,8 @@ static int offset_of_field(struct synthetic_parse *p, char *type, char *name, in
 }
 
 /* Checks the words and adds the field, whose type and name are freed with the parse. The name is
- * checked before the type, as in the kernel. */
+ * checked before the type, as in the kernel. Both texts are freed here as long as offset_of_field()
+ * has not put them into p->fields. */
 static int add_field(struct synthetic_parse *p, const struct field_words *w)
 {
 	char *name = mem_strndup(w->name, (size_t)(w->array - w->name)), *type;

@@ -37,6 +37,8 @@
 #include "arch/open_flags.h"
 #include "event/syscall_names.h"
 
+/* 32 bits, since the headers have top bits as negative numbers of type int, too: widened with their
+ * sign they would equal no argument. */
 #define N(constant) { (uint32_t)(constant), #constant }
 #define END { 0, NULL }
 
@@ -56,6 +58,8 @@ static const struct syscall_name timer_sets[] = { N(TIMER_ABSTIME), END };
 /* Any other key is the program's own, mostly ftok(3)'s. */
 static const struct syscall_name keys[] = { N(IPC_PRIVATE), END };
 static const struct syscall_name gets[] = { N(IPC_CREAT), N(IPC_EXCL), END };
+/* The permissions in the lower nine bits have no names: they are shown as the rest of the
+ * number. */
 static const struct syscall_name shared_gets[] = {
 	N(IPC_CREAT), N(IPC_EXCL), N(SHM_HUGETLB), N(SHM_NORESERVE), END };
 static const struct syscall_name attaches[] = {
@@ -90,6 +94,8 @@ static const struct syscall_name policy_moves[] = {
 static const struct syscall_name locks_later[] = { N(MLOCK_ONFAULT), END };
 static const struct syscall_name key_rights[] = {
 	N(PKEY_DISABLE_ACCESS), N(PKEY_DISABLE_WRITE), END };
+/* These are bits in the answer of MEMBARRIER_CMD_QUERY alone. An argument is one of them, never a
+ * sum. */
 static const struct syscall_name barriers[] = {
 	N(MEMBARRIER_CMD_QUERY), N(MEMBARRIER_CMD_GLOBAL), N(MEMBARRIER_CMD_GLOBAL_EXPEDITED),
 	N(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED), N(MEMBARRIER_CMD_PRIVATE_EXPEDITED),
@@ -113,6 +119,7 @@ static const struct syscall_name notify_opens[] = {
 	N(FAN_CLOEXEC), N(FAN_NONBLOCK), N(FAN_UNLIMITED_QUEUE), N(FAN_UNLIMITED_MARKS),
 	N(FAN_ENABLE_AUDIT), N(FAN_REPORT_PIDFD), N(FAN_REPORT_TID), N(FAN_REPORT_FID),
 	N(FAN_REPORT_DIR_FID), N(FAN_REPORT_NAME), N(FAN_REPORT_TARGET_FID), END };
+/* The C library's own O_LARGEFILE is 0 on machines of 64 bits: its row would be of no bit. */
 static const struct syscall_name notify_files[] = {
 	N(O_APPEND), N(O_NONBLOCK), N(O_SYNC), N(O_DSYNC), { OPEN_LARGE_FILE, "O_LARGEFILE" },
 	N(O_NOATIME), N(O_CLOEXEC), END };
@@ -120,6 +127,7 @@ static const struct syscall_name notify_marks[] = {
 	N(FAN_MARK_ADD), N(FAN_MARK_REMOVE), N(FAN_MARK_DONT_FOLLOW), N(FAN_MARK_ONLYDIR),
 	N(FAN_MARK_MOUNT), N(FAN_MARK_IGNORED_MASK), N(FAN_MARK_IGNORED_SURV_MODIFY),
 	N(FAN_MARK_FLUSH), N(FAN_MARK_FILESYSTEM), N(FAN_MARK_EVICTABLE), N(FAN_MARK_IGNORE), END };
+/* The kernel's mask has 64 bits; all its names lie in the lower 32. */
 static const struct syscall_name notified[] = {
 	N(FAN_ACCESS), N(FAN_MODIFY), N(FAN_ATTRIB), N(FAN_CLOSE_WRITE), N(FAN_CLOSE_NOWRITE),
 	N(FAN_OPEN), N(FAN_MOVED_FROM), N(FAN_MOVED_TO), N(FAN_CREATE), N(FAN_DELETE),
@@ -141,6 +149,8 @@ static const struct syscall_name handle_flags[] = {
 	N(AT_SYMLINK_FOLLOW), N(AT_EMPTY_PATH), END };
 static const struct syscall_name signal_files[] = { N(SFD_CLOEXEC), N(SFD_NONBLOCK), END };
 static const struct syscall_name nonblocking[] = { N(O_NONBLOCK), N(O_CLOEXEC), END };
+/* linux/pidfd.h has the name, but it includes linux/fcntl.h, which defines struct flock and more a
+ * second time. */
 static const struct syscall_name pid_files[] = { { O_NONBLOCK, "PIDFD_NONBLOCK" }, END };
 
 static const struct syscall_name configures[] = {
@@ -156,6 +166,8 @@ static const struct syscall_name mount_attributes[] = {
 static const struct syscall_name fs_picks[] = {
 	N(FSPICK_CLOEXEC), N(FSPICK_SYMLINK_NOFOLLOW), N(FSPICK_NO_AUTOMOUNT), N(FSPICK_EMPTY_PATH),
 	END };
+/* Old C libraries do not have AT_RECURSIVE, and linux/fcntl.h, which has, cannot be included beside
+ * theirs. */
 static const struct syscall_name tree_opens[] = {
 	N(OPEN_TREE_CLONE), N(OPEN_TREE_CLOEXEC), N(AT_SYMLINK_NOFOLLOW), N(AT_NO_AUTOMOUNT),
 	N(AT_EMPTY_PATH), { 0x8000, "AT_RECURSIVE" }, END };
@@ -166,6 +178,7 @@ static const struct syscall_name mount_moves[] = {
 	N(MOVE_MOUNT_F_SYMLINKS), N(MOVE_MOUNT_F_AUTOMOUNTS), N(MOVE_MOUNT_F_EMPTY_PATH),
 	N(MOVE_MOUNT_T_SYMLINKS), N(MOVE_MOUNT_T_AUTOMOUNTS), N(MOVE_MOUNT_T_EMPTY_PATH),
 	N(MOVE_MOUNT_SET_GROUP), END };
+/* The priority (SWAP_FLAG_PRIO_MASK, the lower 15 bits) is shown as the rest of the number. */
 static const struct syscall_name swaps[] = { N(SWAP_FLAG_PREFER), N(SWAP_FLAG_DISCARD), END };
 static const struct syscall_name reboots[] = {
 	N(LINUX_REBOOT_CMD_RESTART), N(LINUX_REBOOT_CMD_HALT), N(LINUX_REBOOT_CMD_CAD_ON),
@@ -195,6 +208,8 @@ static const struct syscall_name filter_flags[] = {
 	N(SECCOMP_FILTER_FLAG_TSYNC), N(SECCOMP_FILTER_FLAG_LOG), N(SECCOMP_FILTER_FLAG_SPEC_ALLOW),
 	N(SECCOMP_FILTER_FLAG_NEW_LISTENER), N(SECCOMP_FILTER_FLAG_TSYNC_ESRCH),
 	N(SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV), END };
+/* CLONE_NEWTIME lies among the bits of clone's signal (CSIGNAL), so that the list of clone in
+ * syscall_names.c cannot have it. Here no signal is in the way. */
 static const struct syscall_name spaces[] = {
 	N(CLONE_NEWNS), N(CLONE_NEWCGROUP), N(CLONE_NEWUTS), N(CLONE_NEWIPC), N(CLONE_NEWUSER),
 	N(CLONE_NEWPID), N(CLONE_NEWNET), N(CLONE_NEWTIME), END };
@@ -225,6 +240,8 @@ static const struct syscall_name counter_opens[] = {
 
 #define SYMBOL(call, argument, symbols) { call, argument, UINT32_MAX, symbols, NULL, false }
 #define FLAGS(call, argument, flags) { call, argument, 0, NULL, flags, false }
+/* A class is one number in two bits, of which FAN_CLASS_NOTIF is 0. The flags of a memory policy
+ * (MPOL_MODE_FLAGS of linux/mempolicy.h) begin at bit 13: below them stands its mode. */
 #define NOTIFY_CLASS_BITS (FAN_CLASS_CONTENT | FAN_CLASS_PRE_CONTENT)
 #define POLICY_BITS 0xfffu
 

@@ -46,16 +46,21 @@ struct copied {
 
 /* Sizes of the kernel's structures (uapi), which the agent copies without their headers. They are
  * the 64-bit ABI's. */
+/* Two of them are x86-64's alone: struct stat has 128 bytes where asm-generic/stat.h is used, and
+ * struct epoll_event, which x86-64 packs (EPOLL_PACKED), has 16. */
 #define TIME_BYTES 16
 #define STAT_BYTES 144
 #define ADDRESS_BYTES 112 /* struct sockaddr_un, in whole elements */
+/* Most calls that take a set of signals take its size, too, and refuse any other than this. */
 #define SET_BYTES 8      /* of signals */
 #define ACTION_BYTES 32  /* the kernel's struct sigaction */
 #define SIGNAL_BYTES 48  /* of siginfo_t, what has names */
 #define USAGE_BYTES 144
 #define EPOLL_BYTES 12
+/* The kernel's struct termios has 19 control characters; the C library's is another one, of 32. */
 #define TERMIOS_BYTES 36
 #define LOCK_BYTES 32
+/* CLONE_ARGS_SIZE_VER2 of linux/sched.h. Programs may pass the shorter structures of before. */
 #define CLONE_BYTES 88
 #define LIMIT_BYTES 16
 #define OPTION_BYTES 16  /* of a socket */
@@ -100,6 +105,8 @@ static const struct copied copied[] = {
 	OTHER("execveat", "argv", CALL_COPY_STRINGS),
 	OTHER("execveat", "envp", CALL_COPY_COUNT),
 	STRUCT("clone3", "uargs", CLONE_BYTES),
+	/* Before these calls the length is the buffer's. The kernel replaces it by that of the
+	 * address: so it is copied again behind the call. */
 	STRUCT("accept", "upeer_addrlen", 4),
 	STRUCT("accept4", "upeer_addrlen", 4),
 	STRUCT("getsockname", "usockaddr_len", 4),
@@ -119,6 +126,8 @@ static const struct copied copied[] = {
 	BITS("pselect6", "outp", "n"),
 	BITS("pselect6", "exp", "n"),
 	STRUCT("pselect6", "tsp", TIME_BYTES),
+	/* The kernel's sixth argument leads to the set's address and its size (select(2), "C
+	 * library/kernel differences"). */
 	OTHER("pselect6", "sig", CALL_COPY_SIGNALS_AT),
 	STRUCT("utimensat", "utimes", 2 * TIME_BYTES),
 	STRUCT("utimes", "utimes", 2 * TIME_BYTES),
@@ -137,6 +146,7 @@ static const struct copied copied[] = {
 	STRUCT("rt_sigtimedwait", "uts", TIME_BYTES),
 	STRUCT("signalfd4", "user_mask", SET_BYTES),
 	STRUCT("sigaltstack", "uss", 24),
+	/* _LINUX_CAPABILITY_VERSION_3: the data are two structures of 12 bytes. */
 	STRUCT("capget", "header", 8),
 	STRUCT("capset", "header", 8),
 	STRUCT("capset", "data", 24),
@@ -147,6 +157,9 @@ static const struct copied copied[] = {
 	BYTES("sched_setaffinity", "user_mask_ptr", "len"),
 	INTS("setgroups", "grouplist", "gidsetsize"),
 	STRUCT("sendfile64", "offset", 8),
+	/* An argument of these three is an address for some of their commands alone. The copy of a
+	 * number as an address finds nothing there, or means nothing: readers look at the command
+	 * first. */
 	STRUCT("fcntl", "arg", LOCK_BYTES),
 	STRUCT("ioctl", "arg", TERMIOS_BYTES),
 	STRUCT("prctl", "arg2", 16),
@@ -159,6 +172,8 @@ static const struct copied copied[] = {
 	GIVES("getrandom", "ubuf"),
 	GIVES("getdents64", "dirent"),
 	GIVES("sched_getaffinity", "user_mask_ptr"),
+	/* A vector has two rows: the addresses and lengths, then the bytes there. The order of the
+	 * rows is that of the copies. */
 	GIVES_AS("readv", "vec", CALL_COPY_PAIRS, "vlen"),
 	GIVES_AS("readv", "vec", CALL_COPY_SCATTER, "vlen"),
 	GIVES_AS("preadv", "vec", CALL_COPY_PAIRS, "vlen"),
@@ -166,11 +181,14 @@ static const struct copied copied[] = {
 	GIVES_AS("preadv2", "vec", CALL_COPY_PAIRS, "vlen"),
 	GIVES_AS("preadv2", "vec", CALL_COPY_SCATTER, "vlen"),
 	GIVES_AS("recvmsg", "msg", CALL_COPY_MESSAGE_RETURNED, NULL),
+	/* The kernel writes msg_len into each message that it sent. */
 	GIVES_AS("sendmmsg", "mmsg", CALL_COPY_MESSAGES, NULL),
 	GIVES_AS("recvmmsg", "mmsg", CALL_COPY_MESSAGES_RETURNED, NULL),
 	GIVES_STRUCT("recvmmsg", "timeout", TIME_BYTES),
 	GIVES_AS("poll", "ufds", CALL_COPY_WORDS, "nfds"),
 	GIVES_AS("ppoll", "ufds", CALL_COPY_WORDS, "nfds"),
+	/* Linux writes the time that was left; the C library hides that of ppoll and pselect from
+	 * programs. */
 	GIVES_STRUCT("ppoll", "tsp", TIME_BYTES),
 	GIVES_AS("select", "inp", CALL_COPY_BITS, "n"),
 	GIVES_AS("select", "outp", CALL_COPY_BITS, "n"),
@@ -315,7 +333,9 @@ static const struct copied *copied_of(const struct syscall_info *s, const char *
 	return NULL;
 }
 
-/* Whether argument i has a first or a second copy, and how long it is. */
+/* Whether argument i has a first or a second copy, and how long it is. The number of an argument
+ * and of pieces share a byte with the kind: enum call_copy_length leaves the lower bits free for
+ * them. */
 static bool is_copied(const struct syscall_info *s, unsigned i, bool behind, bool second,
 		      uint8_t *length)
 {
@@ -356,8 +376,8 @@ bool syscall_copies_are_right(size_t *rows)
 }
 
 /* Returns the number of copies, at most CALL_COPIES. behind: those that are made at the return, of
- * what the kernel has filled in. The order is that of the event's fields, which readers count
- * by. */
+ * what the kernel has filled in. The order is that of the event's fields, which readers count by.
+ * Each argument is asked twice, for a vector has two copies. */
 unsigned syscall_copies(const struct syscall_info *s, bool behind,
 			struct call_copy copies[CALL_COPIES])
 {

@@ -41,6 +41,8 @@
 #include "arch/open_flags.h"
 #include "event/syscall_copies.h"
 
+/* 32 bits, with AT_FDCWD (-100) in mind: an argument of type int has its value in the lower half of
+ * the register, and is compared by it. */
 #define N(constant) { (uint32_t)(constant), #constant }
 #define END { 0, NULL }
 
@@ -108,6 +110,7 @@ static const struct syscall_name terminal_requests[] = {
 
 static const struct syscall_name protections[] = {
 	N(PROT_NONE), N(PROT_READ), N(PROT_WRITE), N(PROT_EXEC), N(PROT_GROWSDOWN), END };
+/* MAP_SHARED_VALIDATE is 3: the three are one number, not bits, as MAP_TYPE_BITS says below. */
 static const struct syscall_name map_types[] = {
 	N(MAP_SHARED), N(MAP_PRIVATE), N(MAP_SHARED_VALIDATE), END };
 static const struct syscall_name map_flags[] = {
@@ -191,6 +194,8 @@ static const struct syscall_name signals[] = {
 	N(SIGURG), N(SIGXCPU), N(SIGXFSZ), N(SIGVTALRM), N(SIGPROF), N(SIGWINCH), N(SIGIO),
 	N(SIGPWR), N(SIGSYS), END };
 static const struct syscall_name masks[] = { N(SIG_BLOCK), N(SIG_UNBLOCK), N(SIG_SETMASK), END };
+/* Without CLONE_NEWTIME, one of the bits of CSIGNAL: in clone's flags the signal to the parent
+ * stands there. */
 static const struct syscall_name clones[] = {
 	N(CLONE_VM), N(CLONE_FS), N(CLONE_FILES), N(CLONE_SIGHAND), N(CLONE_PIDFD),
 	N(CLONE_PTRACE), N(CLONE_VFORK), N(CLONE_PARENT), N(CLONE_THREAD), N(CLONE_NEWNS),
@@ -198,6 +203,8 @@ static const struct syscall_name clones[] = {
 	N(CLONE_DETACHED), N(CLONE_UNTRACED), N(CLONE_CHILD_SETTID), N(CLONE_NEWCGROUP),
 	N(CLONE_NEWUTS), N(CLONE_NEWIPC), N(CLONE_NEWUSER), N(CLONE_NEWPID), N(CLONE_NEWNET),
 	N(CLONE_IO), END };
+/* WSTOPPED is WUNTRACED too, wait4's word for the bit. A bit has one name, or its second name would
+ * never be met. */
 static const struct syscall_name waits[] = {
 	N(WNOHANG), N(WSTOPPED), N(WEXITED), N(WCONTINUED), N(WNOWAIT), N(__WNOTHREAD), N(__WALL),
 	N(__WCLONE), END };
@@ -230,6 +237,7 @@ static const struct syscall_name umounts[] = {
 
 #define SYMBOL(call, argument, symbols) { call, argument, UINT32_MAX, symbols, NULL, false }
 #define FLAGS(call, argument, flags) { call, argument, 0, NULL, flags, false }
+/* SOCK_TYPE_MASK of the kernel's include/linux/net.h, which programs' headers do not have. */
 #define SOCKET_TYPE_BITS 0xfu
 #define MAP_TYPE_BITS (MAP_SHARED | MAP_PRIVATE | MAP_SHARED_VALIDATE)
 
@@ -302,6 +310,8 @@ static const struct syscall_named all[] = {
 	FLAGS("clock_nanosleep", "flags", sleeps),
 	SYMBOL("setitimer", "which", timers),
 	SYMBOL("getitimer", "which", timers),
+	/* FUTEX_PRIVATE_FLAG counts to the word: the header has a name for each operation with
+	 * it. */
 	{ "futex", "op", ~(uint32_t)FUTEX_CLOCK_REALTIME, futexes, futex_clock, false },
 	SYMBOL("rt_sigprocmask", "how", masks),
 	{ "clone", "clone_flags", CSIGNAL, signals, clones, true },
@@ -375,7 +385,8 @@ static void print_symbols(const struct syscall_named *n, const char *value, FILE
 	fputc(')', f);
 }
 
-/* libtraceevent's __print_flags prints nothing for 0, whatever the list has. */
+/* libtraceevent's __print_flags prints nothing for 0, whatever the list has. So 0 has a branch of
+ * its own, with `zero`, or with the list's first name if that one is of 0 (F_OK of access). */
 static void print_flags(const struct syscall_named *n, const char *value, const char *zero, FILE *f)
 {
 	const struct syscall_name *names = n->flags;
@@ -389,9 +400,12 @@ static void print_flags(const struct syscall_named *n, const char *value, const 
 	fprintf(f, ") : \"%s\"", zero);
 }
 
+/* A value without masks takes half of it: "REC->", a name of at most 29 characters, and the mask of
+ * an int. A cut expression would make the whole format unreadable. */
 #define VALUE_BYTES 96 /* of "REC->NAME & MASK & MASK" */
 
-/* Writes both parts, and a bar between them if both are there. */
+/* Writes both parts, and a bar between them if both are there. A print format has one expression
+ * for each %s: so the bar is an expression, too, which may be empty. */
 static void print_both(const struct syscall_named *n, const char *value, FILE *f)
 {
 	char low[VALUE_BYTES], high[VALUE_BYTES];
@@ -432,7 +446,8 @@ void syscall_named_expressions(const struct syscall_named *n, const char *type, 
 		print_flags(n, value, "0", f);
 }
 
-/* Writes the names of all bits, and the rest; `before`: something stands there already. */
+/* Writes the names of all bits, and the rest; `before`: something stands there already. A row of 0
+ * is left out: each number has all its bits. */
 static void write_flags(const struct syscall_name *names, uint64_t v, bool before, FILE *f)
 {
 	for (; names->name; names++) {
@@ -457,7 +472,9 @@ static void write_symbol(const struct syscall_name *names, uint64_t v, FILE *f)
 		fprintf(f, v ? "0x%llx" : "%llu", (unsigned long long)v);
 }
 
-/* The print format's words, made here for lines that no format prints. */
+/* The print format's words, made here for lines that no format prints. `low` has 32 bits, and says
+ * nothing where there are no flags: as a mask it would take the upper half off a long, and a wrong
+ * number would be shown as a right word. */
 void syscall_named_text(const struct syscall_named *n, const char *type, uint64_t value, FILE *f)
 {
 	uint64_t v = strstr(type, "long") ? value : (uint32_t)value;

@@ -25,7 +25,8 @@ static bool is_argument(const struct event_field *f)
 	return strncmp(f->name, "__", 2) != 0;
 }
 
-/* fetch_build.argument */
+/* fetch_build.argument. n counts from 1. Number 0 becomes the greatest one by --n, and meets no
+ * field. */
 static bool find_argument(struct fetch_build *b, unsigned n)
 {
 	const struct event_format *e = b->field_arg;
@@ -53,7 +54,8 @@ static unsigned number_of(const struct event_format *e, const char *name, size_t
 	return 0;
 }
 
-/* The type that the field has as an argument: its width and sign, or a string. */
+/* The type that the field has as an argument: its width and sign, or a string. A field of another
+ * width is an array or a struct: x64 is its first word, as eprobe_emit_field() fetches it. */
 static const char *type_of(const struct event_field *f)
 {
 	enum event_field_kind kind = event_field_kind(f);
@@ -169,7 +171,8 @@ static bool is_meant(const struct event_format *e, const char *word)
 		!memcmp(e->system + prefix, word, n));
 }
 
-/* Finds the tracepoint: an event that the session has and nobody defined. */
+/* Finds the tracepoint: an event that the session has and nobody defined. Events that users defined
+ * are no tracepoints, as in the kernel. */
 static int find_tracepoint(const struct line_words *w, struct event_catalogue *c, struct eprobe *e)
 {
 	uint32_t n = events_n(c);

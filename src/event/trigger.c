@@ -20,7 +20,8 @@ struct part {
 };
 
 /* Splits *rest at the first of the characters: returns the part before it; *rest is then the part
- * after it, or absent. */
+ * after it, or absent. An empty part is not an absent one: "enable_event:a:b:" has an empty count
+ * and is refused, "enable_event:a:b" has none. */
 static struct part split_part(struct part *rest, const char *ends_at)
 {
 	struct part first = { rest->at, 0 };
@@ -107,7 +108,8 @@ static int set_target(struct event_trigger *t, struct part *parameters,
 	return c->event_exists && c->event_exists(c->filter.arg, t->system, t->event) ? 0 : -EINVAL;
 }
 
-/* Reads an unsigned long in C's notations, all of the part. */
+/* Reads an unsigned long in C's notations, all of the part. The kernel's kstrtoul() takes no minus
+ * and no blank before it, which strtoul() would. */
 static int parse_count(struct event_trigger *t, struct part parameters)
 {
 	struct part number = split_part(&parameters, ":");
@@ -194,7 +196,8 @@ static int parse_counted(struct event_trigger *t, const struct trigger_line *lin
 }
 
 /* Shows the line as the kernel does. trigger_write() takes it back only without `unlimited` and
- * `count=`. */
+ * `count=`. A count is shown with a sign there (event_trigger_print()), so beyond LONG_MAX as a
+ * negative one. */
 static void show_counted(const struct event_trigger *t, FILE *to)
 {
 	/* Relaxed: a number that the pump counts down, and nothing is read by it. */
@@ -255,7 +258,9 @@ static const struct trigger_kind *kind_named(const struct trigger_kinds *more, s
 
 /* --- the file ------------------------------------------------------------------------- */
 
-/* Puts t where `same` was (-1: nowhere yet), or where its kind belongs. */
+/* Puts t where `same` was (-1: nowhere yet), or where its kind belongs. The list is run and shown
+ * from its end: the newest comes first, as by the kernel's list_add_rcu(), and a kind that is
+ * `last` goes to the front. */
 static void put_in(struct trigger_list *l, struct event_trigger *t, int same)
 {
 	if (same >= 0) {
@@ -276,7 +281,8 @@ static bool is_needed(const struct event_trigger *t, const struct trigger_contex
 	return t->kind->ops->needed && t->kind->ops->needed(t, c);
 }
 
-/* Adds the trigger, or removes those that exclude it. */
+/* Adds the trigger, or removes those that exclude it. A removal of what is not there is no error,
+ * as in the kernel. */
 static int apply_trigger(struct trigger_list *l, struct event_trigger *t,
 			 const struct trigger_line *line, struct filter_fault *fault)
 {

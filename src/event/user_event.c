@@ -17,6 +17,7 @@
 #include "shared/record.h"
 
 #define ARRAY_MAX 1024u   /* bytes, as the kernel's MAX_FIELD_ARRAY_SIZE */
+/* The sentence of add_field() has this number: 504. */
 #define RECORD_MAX (8 * RECORD_PAYLOAD_MAX)
 #define DATA_LOC "__data_loc "
 #define REL_LOC "__rel_loc "
@@ -105,7 +106,8 @@ static unsigned array_size(const char *brackets)
 	return rest == end && n <= ARRAY_MAX ? (unsigned)n : 0;
 }
 
-/* Whether the words behind __data_loc are a type with brackets. */
+/* Whether the words behind __data_loc are a type with brackets. Both words that is_dynamic() knows
+ * end with a blank: strchr() finds one. */
 static bool is_array(const char *type)
 {
 	const char *at = strchr(type, ' ') + 1;
@@ -130,7 +132,7 @@ static unsigned type_size(const char *type)
 	return is_dynamic(type) && is_array(type) ? LOC_BYTES : 0;
 }
 
-/* The kernel's conversions; it takes a struct for 64 bits. */
+/* The kernel's conversions; it takes a struct for 64 bits. (user_field_format() there.) */
 static const char *print_of(const char *type)
 {
 	for (size_t i = 0; i < NUMBERS; i++)
@@ -147,7 +149,8 @@ static int refuse(const struct user_event_parse *p, const char *at, const char *
 }
 
 /* Bytes of the text that are the type's: types of two and three words are known by the first ones,
- * as the kernel does. *is_struct: its size is written. */
+ * as the kernel does. *is_struct: its size is written. Longer heads stand before those that they
+ * begin with, since the first that fits is taken. */
 static size_t type_length(const char *text, size_t n, bool *is_struct)
 {
 	static const char *const heads[] = { "unsigned ", "struct ", DATA_LOC "unsigned ", DATA_LOC,
@@ -161,7 +164,8 @@ static size_t type_length(const char *text, size_t n, bool *is_struct)
 	return head < n ? head : n;
 }
 
-/* The size behind a struct's name. 0: there is none. */
+/* The size behind a struct's name. 0: there is none. Seven digits fit in the result; read_field()
+ * refuses what event_field.size, of 16 bits, has no room for. */
 static unsigned written_size(const char *text, size_t n)
 {
 	char digits[8] = "";
@@ -345,7 +349,9 @@ struct event_format *user_event_format(const struct user_event_command *c, const
 /* --- records ---------------------------------------------------------------------------------- */
 
 /* A field of variable length: where it lies counts from the record's begin, with its common fields,
- * or from behind the word that says so. */
+ * or from behind the word that says so. `bytes` are the program's and begin behind the common
+ * fields. The word itself lies within them: user_event_check() has compared the length. A string
+ * without its NUL would lead readers behind the record. */
 static int check_dynamic(const struct event_field *f, const uint8_t *bytes, size_t n)
 {
 	const size_t at = f->offset - EVENT_COMMON_BYTES;
