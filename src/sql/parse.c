@@ -154,7 +154,8 @@ static size_t add_node(struct sql_scan *p, struct sql_node n)
 	return p->s->nodes.n - 1;
 }
 
-/* Whether a comparison stands here, which is taken. */
+/* Whether a comparison stands here, which is taken. Their order does not matter: token_takes()
+ * compares whole symbols. */
 static bool takes_operator(struct sql_scan *p, struct sql_word *out)
 {
 	static const char *const operators[] = { "<", ">", "<=", ">=", "=", "==", "!=", "&", "~" };

@@ -56,7 +56,8 @@ static void look_at_symbol(struct look *l, const struct sql_scan *p, bool first)
 	}
 }
 
-/* "sym-offset" has no operator in it. */
+/* "sym-offset" has no operator in it. If anything else stands there, the scan goes back: behind a
+ * word of no characters token_next() reads `sym` again. */
 static bool skips_offset(struct sql_scan *p)
 {
 	const size_t at = p->word.at;
@@ -449,7 +450,8 @@ static int parse_limit(struct sql_scan *p)
 	return 0;
 }
 
-/* "10s", "500ms", "1.5": seconds without a unit. */
+/* "10s", "500ms", "1.5": seconds without a unit. Below 1e18 ns (31 years) a sum with a clock's time
+ * still has room in 64 bits. */
 static int parse_time(struct sql_scan *p, uint64_t *ns)
 {
 	static const struct { const char *name; double ns; } units[] = {

@@ -84,7 +84,8 @@ static size_t foreign_length(const char *at)
 	return n;
 }
 
-/* Sets token and word. A backslash makes a name of a keyword. */
+/* Sets token and word. A backslash makes a name of a keyword. Before the end a word has at least
+ * one character, whatever that is: so each scan comes to the end. */
 void token_next(struct sql_scan *p)
 {
 	static const char *const pairs[] = { "<=", ">=", "==", "!=", "&&", "||", "~~" };

@@ -30,7 +30,8 @@ void translate_append(char **text, const char *between, const char *more)
 	*text = joined;
 }
 
-/* A fault of a word: the sentence begins with the word. Returns -EINVAL. */
+/* A fault of a word: the sentence begins with the word. Returns -EINVAL. A word may be as long as
+ * the statement, and err.text is bounded: 80 bytes of it are shown. */
 int translate_fault(const struct translation *t, struct sql_word w, const char *fmt, ...)
 {
 	va_list ap;
@@ -64,7 +65,8 @@ size_t translate_short_begin(const char *name, size_t n)
 }
 
 /* The length of the word's part that names the table: its label, its event as written, or its
- * event. 0: no part does. */
+ * event. 0: no part does. The label goes first, because the user chose it. Last comes a word with a
+ * system that FROM does not have: of it only the event's name behind the dot is compared. */
 static size_t table_prefix(const struct translation *t, struct sql_word w, unsigned side)
 {
 	const struct sql_table *table = &t->s->tables[side];
@@ -102,7 +104,8 @@ static bool split_field(const struct translation *t, struct sql_word w, unsigned
 	return t->s->n_tables == 1;
 }
 
-/* Words of sqlhist that are no fields of records, and their names in the kernel's histograms. */
+/* Words of sqlhist that are no fields of records, and their names in the kernel's histograms. The
+ * kernel's own names stand there, too, since no format lists them as fields. */
 static const struct { const char *word, *name; } special[] = {
 	{ "TIMESTAMP", "common_timestamp" }, { "TIMESTAMP_USECS", "common_timestamp.usecs" },
 	{ "STACKTRACE", "common_stacktrace" }, { "COMM", "common_comm" },
@@ -161,7 +164,9 @@ bool translate_is_text(const struct named_field *f)
 			    f->kind == EVENT_RELATIVE || f->kind == EVENT_COMM);
 }
 
-/* "TYPE NAME;" of a synthetic event's field that has this one's values. */
+/* "TYPE NAME;" of a synthetic event's field that has this one's values. The kernel's
+ * synth_field_size() knows few types by name, and refuses others: so any other type becomes a
+ * number of its width. 16 is TASK_COMM_LEN. */
 char *translate_field(const struct named_field *f, const char *name)
 {
 	static const char *const kept[] = { "pid_t", "gfp_t", "bool" };
@@ -257,7 +262,8 @@ int translate_write_number(const struct translation *t, struct sql_word w, FILE 
 	return 0;
 }
 
-/* "FIELD OP VALUE", as libtracefs writes it. */
+/* "FIELD OP VALUE", as libtracefs writes it. `=` becomes the filter's `==`. A string may stand in
+ * either quotes; filters have it in double ones. */
 static int write_compare(struct translation *t, const struct sql_node *n, unsigned side, FILE *to)
 {
 	struct named_field f;
@@ -449,7 +455,9 @@ char *translate_trigger_file(const struct event_format *e)
 	return mem_printf("events/%s/%s/trigger", e->system, e->name);
 }
 
-/* The statement of one event is one histogram: what is selected is its keys. */
+/* The statement of one event is one histogram: what is selected is its keys. It is written by `>`:
+ * O_TRUNC takes away the triggers that the event had (event_trigger_regex_open() of the kernel), so
+ * that the answer is this statement's alone. */
 static int translate_single(struct translation *t, struct sql_writes *out)
 {
 	struct side *s = &t->sides[0];
@@ -541,7 +549,8 @@ static void add_plain(struct translation *t, const struct sql_item *i, const str
 	free(kept);
 }
 
-/* A sum or difference of a value of each. */
+/* A sum or difference of a value of each. The second event computes it: there both values are at
+ * hand, the first event's in a variable. So A - B is $A - B or A - $B, by the side that A is of. */
 static int add_compared(struct translation *t, const struct sql_item *i,
 			const struct named_field *a, const char *name, char **variable)
 {
@@ -596,7 +605,8 @@ static void add_delta(struct translation *t, const struct sql_item *i, const cha
 	free(kept);
 }
 
-/* Passes the variable on as a field of the synthetic event. */
+/* Passes the variable on as a field of the synthetic event. -m and -c name a selected value, but
+ * the kernel wants the variable behind it: that is known here. */
 static void add_field(struct translation *t, const struct named_field *f, const char *name,
 		      const char *variable)
 {
@@ -613,7 +623,8 @@ static void add_field(struct translation *t, const struct named_field *f, const 
 	free(param);
 }
 
-/* A selected value as a field of the synthetic event, with the variables that carry it there. */
+/* A selected value as a field of the synthetic event, with the variables that carry it there. A
+ * delta is of no event's field: `time` gives it a type of 64 bits, as times have. */
 static int add_item_joined(struct translation *t, const struct sql_item *i)
 {
 	struct named_field f = { .time = true };
@@ -671,7 +682,8 @@ static int write_actions(struct translation *t, FILE *to)
 }
 
 /* Three writes, in the order in which the kernel takes them: the synthetic event, the first
- * histogram, whose variables the second one reads. */
+ * histogram, whose variables the second one reads. A histogram that names an event or a variable
+ * which is not there yet would be refused. */
 static int write_joined(struct translation *t, struct sql_writes *out)
 {
 	struct side *a = &t->sides[0], *b = &t->sides[1];

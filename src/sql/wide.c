@@ -20,7 +20,8 @@ static const struct sql_expr *expr_at(const struct wide *w, size_t x)
 
 /* --- what is read where ----------------------------------------------------------------------- */
 
-/* Says that the stage reads the column, so that it is carried that far. */
+/* Says that the stage reads the column, so that it is carried that far. Columns are only marked
+ * here: add_fields() makes fields of them when all needs are known. */
 void wide_need(struct wide *w, size_t column, size_t stage)
 {
 	struct wide_column *c = &w->columns.at[column];
@@ -76,7 +77,8 @@ static void matches_of(const struct wide *w, size_t stage, size_t *from, size_t 
 }
 
 /* Finds the columns of one pair of ON: which is of the earlier sources, and which of the source
- * that comes. */
+ * that comes. It is called twice, first to mark what is needed, then to write the keys: it finds
+ * the same columns, and marks nothing new. */
 static int find_pair(struct wide *w, size_t stage, const struct sql_match *m, size_t *left,
 		     size_t *right)
 {
@@ -186,7 +188,8 @@ static char *right_name(void *arg, size_t column)
 	return read;
 }
 
-/* A field of the synthetic event: a variable of the second event. */
+/* A field of the synthetic event: a variable of the second event. An action's trace() takes no
+ * expressions, so that each value is a variable first. */
 static void add_field(struct stage *s, const char *field, const char *value, const char *word)
 {
 	char *name = new_variable(s->w, word), *set = mem_printf("%s=%s", name, value),
@@ -300,7 +303,8 @@ static int add_outputs(struct stage *s)
 	return e;
 }
 
-/* Whether a condition on the last event asks for the field. */
+/* Whether a condition on the last event asks for the field. The name has to end there: c1 is not
+ * c10. */
 static bool is_asked(const char *last, const char *field)
 {
 	size_t n = strlen(field);
@@ -517,7 +521,8 @@ static int run_stage(struct wide *w, size_t k, char *const *filters, const char 
 	return e;
 }
 
-/* An event's record is its own partner, if it is joined with itself at once. */
+/* An event's record is its own partner, if it is joined with itself at once. Later stages begin
+ * with the synthetic event of the one before, which is none of the statement's. */
 static int check_partners(const struct wide *w)
 {
 	for (size_t k = 1; k < w->n_sources && k < 2; k++)

@@ -184,8 +184,9 @@ static void add_source(struct wide *w, const struct sql_table *t, bool second)
 	};
 }
 
-/* Events come in the order of their tables; w->first[i] is the first one of table i. What was
- * found before a failure is freed by wide_free_sources(). */
+/* Events come in the order of their tables; w->first[i] is the first one of table i. What was found
+ * before a failure is freed by wide_free_sources(). All words are noted before any event is asked
+ * for, since an event of a function is made with the arguments that are used. */
 int wide_find_sources(struct wide *w)
 {
 	int e = 0;
@@ -305,7 +306,8 @@ char *wide_shown_name(const struct wide *w, size_t column)
 	return mem_strndup(name, n);
 }
 
-/* Adds the column if it is new. 0, or -errno and the error at the word. */
+/* Adds the column if it is new. 0, or -errno and the error at the word. A call or a span always has
+ * a `duration`, which hides a field of that name. */
 int wide_find_column(struct wide *w, struct sql_word word, size_t *out)
 {
 	struct wide_column c = { 0 };
