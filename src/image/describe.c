@@ -12,7 +12,8 @@
 
 #include "base/apart.h"
 
-/* The caller frees it. */
+/* The caller frees it. Only x86's /proc/cpuinfo is sure to have "model name"; on others the text is
+ * "unknown". */
 static char *cpu_model(void)
 {
 	char line[256], *name = NULL;
@@ -77,9 +78,12 @@ char *describe_exe(int pid)
 	return n > 0 ? mem_strndup(path, (size_t)n) : mem_strdup("");
 }
 
+/* A server may have a million descriptors, and each costs a system call and room in the trace
+ * file. */
 #define FILES_MOST 256
 
-/* Appends a line for the link; what is no path of a file is the kernel's "pipe:[NUMBER]". */
+/* Appends a line for the link; what is no path of a file is the kernel's "pipe:[NUMBER]". A path
+ * with a newline would be read as two entries, and is left out. */
 static void describe_file(int folder, const char *number, FILE *to)
 {
 	char path[4096];

@@ -17,8 +17,8 @@
 #include "tracee/holder.h"
 #include "tracee/proc_status.h"
 
-/* Numbers of signals, and the bytes of a signal set, of the kernel's rt_sigaction on this
- * machine. */
+/* Numbers of signals, and the bytes of a signal set, of the kernel's rt_sigaction on this machine.
+ * The kernel refuses any other size of a set (EINVAL). */
 #define SIGNALS 64
 #define MASK_BYTES 8
 /* Lists of ended processes are dropped beyond so many. */
@@ -49,7 +49,8 @@ bool handlers_have(const handler_list *l, uint64_t handler)
 	return false;
 }
 
-/* Several signals mostly share a handler: each stands in the list once. */
+/* Several signals mostly share a handler: each stands in the list once. Twice would be two probes
+ * at one address. */
 static void add_handler(handler_list *l, uint64_t handler)
 {
 	if (!handlers_have(l, handler))
@@ -106,6 +107,7 @@ static int look_there(void *of)
 	return 0;
 }
 
+/* A holder, because ptrace obeys the thread alone that stopped the process. */
 void handlers_look(pid_t pid, handler_list *out)
 {
 	struct handler_look l = { pid, out };
@@ -163,7 +165,8 @@ static void name_it(const struct modules *m, struct handler_plan *h)
 	snprintf(h->name, sizeof(h->name), "0x%llx", (unsigned long long)h->handler);
 }
 
-/* The handler's probe, and its module; NULL: there is none. */
+/* The handler's probe, and its module; NULL: there is none. A program of PROBE_SIGNAL is a struct
+ * signal_info, by which the two are compared. */
 static const struct probe_point *point_of(const struct modules *m, uint64_t handler,
 					  const struct module **mod)
 {
@@ -227,7 +230,8 @@ void handlers_tell(const struct image *im, pid_t pid, struct memory_messages *me
 
 /* --- by process ------------------------------------------------------------------------------- */
 
-/* Only when the list is long, because each process is asked for by a system call. */
+/* Only when the list is long, because each process is asked for by a system call. Any other error
+ * than ESRCH (EPERM: another user's) says that the process lives. */
 static void drop_dead(struct process_handlers_list *l)
 {
 	size_t kept = 0;

@@ -23,6 +23,9 @@
 #define SEEKS "e4{lseek whence}"
 #define ACCESSES "e4{access mode}"
 
+/* Lines of base/prototype.h. off_t and size_t have 8 bytes: only ABIs of 64 bits are traced. open's
+ * mode is left out, for it is passed with O_CREAT or O_TMPFILE alone (open(2)); otherwise its
+ * register has anything. */
 static const struct { const char *name, *prototype; } known[] = {
 	{ "malloc", "p(size=u8)" },
 	{ "calloc", "p(nmemb=u8,size=u8)" },
@@ -119,7 +122,8 @@ static const struct { const char *name, *prototype; } known[] = {
 
 #define KNOWN (sizeof(known) / sizeof(*known))
 
-/* By index of `known`: the prototype with the names and numbers. */
+/* By index of `known`: the prototype with the names and numbers. They are made once and never
+ * freed: callers may keep the pointers. */
 static char *prototypes[KNOWN];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -129,7 +133,8 @@ static void write_names(const struct syscall_name *names, FILE *f)
 		fprintf(f, "%s:%u;", names->name, names->value);
 }
 
-/* Returns the characters of the name of both, "CALL ARGUMENT". */
+/* Returns the characters of the name of both, "CALL ARGUMENT". There is no NULL to look for:
+ * known_functions' rows name arguments that syscall_names.c has. */
 static size_t write_constants(const char *both, FILE *f)
 {
 	size_t n = strcspn(both, "}"), n_call = strcspn(both, " ");
@@ -159,7 +164,8 @@ static void make_prototypes(void)
 	}
 }
 
-/* Knows libc's alone: another library may have functions of these names with other parameters. */
+/* Knows libc's alone: another library may have functions of these names with other parameters.
+ * libc.so.6 is glibc's, libc.so musl's. path NULL: the caller knows that libc's is meant. */
 const char *known_functions_prototype(const char *path, const char *name)
 {
 	if (path && strncmp(path_file_name(path), "libc.so", strlen("libc.so")) != 0)

@@ -40,7 +40,8 @@ static void add_text(struct object_condition *o, char *more)
 	o->text = all;
 }
 
-/* Whole numbers alone: bits of one, and masks, are left to the reader. */
+/* Whole numbers alone: bits of one, and masks, are left to the reader. A test that is left out only
+ * weakens the condition: the reader makes all tests again. */
 static bool is_expressible(const struct follow_test *t)
 {
 	const uint64_t all = t->field.bytes >= WORD ? UINT64_MAX
@@ -51,13 +52,16 @@ static bool is_expressible(const struct follow_test *t)
 	       (!t->field.sign || t->field.sign == 8 * t->field.bytes);
 }
 
+/* Beyond the end nothing is added: object_conditions_make() drops a full program, which may have
+ * lost its last instructions. */
 static void add_insn(struct object_condition *o, struct fetch_insn insn)
 {
 	if (o->n < FETCH_INSNS_MAX)
 		o->code[o->n++] = insn;
 }
 
-/* Fetches the field that the test is about, and compares it. */
+/* Fetches the field that the test is about, and compares it. Each test has a field of 8 bytes at
+ * the record's end, whatever the width of what it loads. */
 static void add_test(struct object_condition *o, const struct object_argument *argument,
 		     const struct follow_test *t)
 {
@@ -97,6 +101,8 @@ static bool add_argument_tests(struct object_condition *o, const struct object_a
 	return tests;
 }
 
+/* A text that does not compile leaves no condition: all calls are recorded, and the reader
+ * chooses. */
 static void compile(const struct object_condition *o, struct condition *out)
 {
 	const struct event_format format = { "brace", "object", 0, (struct event_field *)o->fields,
@@ -132,6 +138,7 @@ void object_conditions_make(const struct object_argument *arguments, uint32_t n,
 	free(o);
 }
 
+/* nth of FOLLOW_ARGUMENTS and more: the object may be any of the arguments in registers. */
 void object_conditions_by_value(uint32_t nth, uint64_t value, struct condition *out)
 {
 	char *text = nth < FOLLOW_ARGUMENTS ? mem_printf("arg%u == %" PRIu64, nth + 1, value)

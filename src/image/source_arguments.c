@@ -83,7 +83,7 @@ static char *base_text(const struct sym_chain *c)
 }
 
 /* Returns the first load's text: an address is absolute, or counts in the probed file from where it
- * would have the instruction. */
+ * would have the instruction. (@ADDR and @+OFFSET of the kernel's uprobetracer.rst.) */
 static char *first_load(const struct source_place_of_arguments *p, const struct sym_chain *c)
 {
 	int64_t at = c->offsets[0];
@@ -139,7 +139,8 @@ static char *chain_text(const struct source_place_of_arguments *p, const struct 
 
 /* --- values as text --------------------------------------------------------------------------- */
 
-/* Whether the user's type is `string`, perhaps an array of them. */
+/* Whether the user's type is `string`, perhaps an array of them. Seven characters are `ustring`,
+ * the kernel's word for a string in the program's memory. */
 static bool is_string(const struct source_word *w)
 {
 	size_t n = w->n_type >= 7 && *w->type == 'u' ? 7 : 6;
@@ -147,7 +148,8 @@ static bool is_string(const struct source_word *w)
 	return w->n_type >= n && !memcmp(w->type + (n - 6), "string", 6);
 }
 
-/* The value, or for a string the memory that it is in. */
+/* The value, or for a string the memory that it is in. uprobe_events' `string` wants the place of
+ * the characters, not the pointer to them: a load stands around the pointer. */
 static char *value_text(const struct source_place_of_arguments *p, const struct sym_fetched *f,
 			const struct source_word *w)
 {
@@ -163,7 +165,8 @@ static char *value_text(const struct source_place_of_arguments *p, const struct 
 	return string;
 }
 
-/* As fetch arguments have types, for free(). */
+/* As fetch arguments have types, for free(). b<bits>@<shift>/<container> is the kernel's bit
+ * field. */
 static char *type_text(const struct sym_fetched *f)
 {
 	char count[24] = "";
@@ -196,7 +199,8 @@ static unsigned argument_in(const char *name, size_t n)
 }
 
 /* Registers become $argN, which the agent keeps from the entry to the return. NULL: one is none
- * that carries an argument. For free(). */
+ * that carries an argument. For free(). The stack pointer is of use where the function begins
+ * alone: at the return it is another one. */
 char *source_argument_numbered(const char *text, bool at_return)
 {
 	char *made = mem_strdup(""), *more;
@@ -238,7 +242,8 @@ static int open_scope(struct source_place_of_arguments *p, struct err *err)
 	return r;
 }
 
-/* Writes [NAME=]FETCHARG:TYPE. */
+/* Writes [NAME=]FETCHARG:TYPE. Without the user's type the whole array is meant, and an event has
+ * room for FETCH_COUNT_MAX elements: fewer, without a word, would be a wrong answer. */
 static char *argument_text(struct source_place_of_arguments *p, const struct source_word *w,
 			   const struct sym_fetched *f, struct err *err)
 {
@@ -265,7 +270,8 @@ static char *argument_text(struct source_place_of_arguments *p, const struct sou
 	return whole;
 }
 
-/* Whether the expression begins at $retval: the rest of it leads from there. */
+/* Whether the expression begins at $retval: the rest of it leads from there. Anything before it are
+ * operators: *, & and parentheses. */
 static bool is_value(const struct source_word *w)
 {
 	const char *at = memchr(w->expression, '$', w->n_expression);

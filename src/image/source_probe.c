@@ -47,7 +47,8 @@ static int take_offset(char *place, struct place_words *w, struct err *err)
 	return 0;
 }
 
-/* place is cut up, and what *w points to lies in it. */
+/* place is cut up, and what *w points to lies in it. A line of at most nine digits fits in 32 bits,
+ * also with a function's own line added. */
 static int take_place_apart(char *place, struct place_words *w, struct err *err)
 {
 	char *colon = strrchr(place, ':'), *at;
@@ -77,7 +78,8 @@ static int take_place_apart(char *place, struct place_words *w, struct err *err)
 	return r;
 }
 
-/* Characters that no event's name has become underlines. */
+/* Characters that no event's name has become underlines. 55 bytes of the name and "_L" with a
+ * line's ten digits fit in p->name. */
 static void name_place(struct source_place *p, const char *name, uint32_t line, bool has_line)
 {
 	int n = snprintf(p->name, 56, "%.*s", (int)strcspn(name, "+@."), name);
@@ -108,7 +110,9 @@ static void add_source_place(source_places *out, uint64_t vaddr, const char *nam
 	name_place(p, name, line, has_line);
 }
 
-/* Finds what needs the debug information: a line, or a function of a file. */
+/* Finds what needs the debug information: a line, or a function of a file. Behind a function a line
+ * counts from the function's own, as in perf probe; behind a file, where f.line is 0, it is the
+ * file's. */
 static int find_in_source(struct sym_source_info *s, const struct place_words *w,
 			  source_places *out, struct err *err)
 {
@@ -161,7 +165,8 @@ static int no_function(const struct sym_module *m, const char *name, struct err 
 	return err_set(err, EINVAL, "%s has no function %s", m->path, name);
 }
 
-/* Finds SYMBOL[+OFFSET]: in the symbols, or else in the debug information. */
+/* Finds SYMBOL[+OFFSET]: in the symbols, or else in the debug information. Symbols go first: they
+ * are read in no time, and a stripped program has them of what it exports. */
 static int find_symbol(const struct sym_module *m, const struct place_words *w, source_places *out,
 		       struct err *err)
 {
@@ -234,7 +239,8 @@ int source_probe_find(const struct sym_module *m, const char *place, source_plac
 /* A line under way. */
 struct line_making { struct source_line out; FILE *to; size_t n_bytes; };
 
-/* Adds n characters that come from a column of the text. */
+/* Adds n characters that come from a column of the text. A memory stream sets n_bytes only when it
+ * is flushed. */
 static void put_span(struct line_making *l, size_t from, const char *text, size_t n, bool same)
 {
 	fflush(l->to);
@@ -261,7 +267,8 @@ size_t source_line_column(const struct source_line *l, size_t column)
 #define NUMBERED "$arg"
 #define NUMBERED_BYTES (sizeof("$argN") - 1)
 
-/* Returns the register that has the argument which `at` begins with, $arg1 to $arg6; else NULL. */
+/* Returns the register that has the argument which `at` begins with, $arg1 to $arg6; else NULL. A
+ * second digit behind it is another argument, $arg12, not $arg1 and a 2. */
 static const char *numbered_register(const char *at, const char *end)
 {
 	const size_t n = strlen(NUMBERED);
@@ -344,7 +351,9 @@ static int put_arguments(struct line_making *l, const struct source_definition *
 	return r;
 }
 
-/* "p:NAME"; the place names an event that has no name, as perf does. */
+/* "p:NAME"; the place names an event that has no name, as perf does. A head of one character is
+ * "p", of two "p:"; a longer one has a name of the user's. Only names of the first place are
+ * without a number. */
 static void put_head(struct line_making *l, const struct source_definition *d,
 		     const struct source_place *place, size_t i)
 {
@@ -360,7 +369,8 @@ static void put_head(struct line_making *l, const struct source_definition *d,
 	free(more);
 }
 
-/* Makes the line of the i-th place. */
+/* Makes the line of the i-th place. Numbers of arguments hold where a function begins alone: later
+ * the registers have other values. */
 static int make_line(const struct source_definition *d, const struct sym_module *m,
 		     const struct source_place *place, size_t i, bool returns,
 		     struct source_line *out, struct err *err)
@@ -399,7 +409,8 @@ static bool take_suffix(char *place, bool *returns)
 	return !suffix || *returns;
 }
 
-/* Each place of the definition becomes a line, since an inlined function is in many. */
+/* Each place of the definition becomes a line, since an inlined function is in many. A line that
+ * failed is added, too, so that source_lines_free() has its texts. */
 static int make_lines(const struct source_definition *d, const struct sym_module *m,
 		      const char *place, bool returns, source_lines *out, struct err *err)
 {
@@ -455,7 +466,9 @@ void source_lines_free(source_lines *l)
 
 /* --- lines of the tree ------------------------------------------------------------------------ */
 
-/* The end of PATH in PATH:PLACE: the first colon before which there is a regular file; 0: none. */
+/* The end of PATH in PATH:PLACE: the first colon before which there is a regular file; 0: none. A
+ * path may have colons, and so has a C++ function: only the file system knows which one parts
+ * them. */
 static size_t path_length(const char *word)
 {
 	struct stat is;
@@ -471,7 +484,8 @@ static size_t path_length(const char *word)
 	return 0;
 }
 
-/* Whether the place or an argument is in the source's words. */
+/* Whether the place or an argument is in the source's words. A number, with %return or a counter
+ * behind it, is uprobe_events' own place. */
 static bool is_of_source(const char *place, const char *arguments)
 {
 	char *rest;

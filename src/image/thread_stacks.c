@@ -57,7 +57,8 @@ struct thread_stacks {
 
 /* --- files ----------------------------------------------------------------------------------- */
 
-/* Index of the mapping's file; files.n: it is not there yet. */
+/* Index of the mapping's file; files.n: it is not there yet. A file's name may be another file's by
+ * now; device and inode tell what is mapped. */
 static size_t known_file(const struct thread_stacks *s, const struct map *map)
 {
 	size_t i = 0;
@@ -68,7 +69,8 @@ static size_t known_file(const struct thread_stacks *s, const struct map *map)
 	return i;
 }
 
-/* A file that cannot be had ends the walks that come to it. */
+/* A file that cannot be had ends the walks that come to it. It gets its entry all the same: frames
+ * name it. */
 static void open_file(struct thread_stacks *s, const struct map *map)
 {
 	struct stack_file *f = vec_add(&s->files);
@@ -132,7 +134,8 @@ struct stack_memory {
 	uint64_t words[PAGES_KEPT][WORDS_PER_PAGE];
 };
 
-/* unwind_read. Words on a stack are aligned: others are not known. */
+/* unwind_read. Words on a stack are aligned: others are not known. Page 0 is never mapped for
+ * programs, and its number says that the place is empty. */
 static bool read_stopped(void *context, uint64_t address, uint64_t *word)
 {
 	struct stack_memory *m = context;
@@ -155,7 +158,7 @@ static bool read_stopped(void *context, uint64_t address, uint64_t *word)
 /* --- the walk -------------------------------------------------------------------------------- */
 
 /* Code in memory that a file has room for and does not fill: the stubs by which calls return in a
- * program that brace traces. */
+ * program that brace traces. The files' tables are asked, since the mapping itself names none. */
 static bool place_in_rest(const struct thread_stacks *s, uint64_t at, struct stack_frame *f)
 {
 	for (size_t i = 0; i < s->files.n; i++) {
@@ -204,7 +207,8 @@ static struct unwind_file *tables_of(const struct thread_stacks *s, const struct
 
 /* To the caller by the frame pointer, as translators' code keeps it, and the assembler code by
  * which they enter and leave it. What the pointer leads to has to look like a frame: on the stack
- * that the thread is on, with a return to code. */
+ * that the thread is on, with a return to code. A register that holds anything else would lead to
+ * invented callers. */
 static bool step_by_frame(const struct thread_stacks *s, struct stack_memory *m,
 			  struct unwind_regs *r)
 {
@@ -249,6 +253,9 @@ static enum stack_end end_at(const struct thread_stacks *s, const struct stack_f
 	return u && unwind_is_first(u, f->vaddr) ? STACK_WHOLE : STACK_NO_TABLE;
 }
 
+/* A hostile stack cannot keep the walk: it ends after THREAD_STACK_MOST frames, and each frame but
+ * a stub has to lie above the one before. A step that is exact again came out of a signal's frame:
+ * the kernel made the frame below, whose caller was interrupted. */
 static void walk_thread(const struct thread_stacks *s, struct stack_memory *m,
 			const struct user_regs_struct *regs, struct standing_stack *out)
 {
@@ -292,7 +299,8 @@ static bool has_made_code(const struct thread_stacks *s)
 	return false;
 }
 
-/* In a holder. */
+/* In a holder. The permission is asked for again, since the process may have changed its user while
+ * its tables were opened. */
 static int take_there(void *of)
 {
 	struct thread_stacks *s = ((void **)of)[0];
@@ -429,7 +437,9 @@ static size_t add_dump(struct made_code *m, const void *bytes, size_t n)
 	return made_code_add_dump(m, bytes, n);
 }
 
-/* Reads what a file tells, as far as it is whole, and closes it. -1: there is none. */
+/* Reads what a file tells, as far as it is whole, and closes it. -1: there is none. What is cut at
+ * the buffer's end is read again with the next piece. A reader that takes nothing ends the loop: a
+ * line longer than the buffer is nobody's. */
 static void read_made(struct made_code *m, int fd, add_made *add)
 {
 	char *buffer = fd < 0 ? NULL : mem_zalloc(MADE_BUFFER);
@@ -468,6 +478,8 @@ static const char *made_name(struct thread_stacks *s, const struct stack_frame *
 	return NULL;
 }
 
+/* A return address was looked up one byte lower (frame_at()): *behind counts from the address
+ * itself. */
 const char *thread_stacks_symbol(struct thread_stacks *s, const struct stack_frame *f,
 				 uint64_t *behind)
 {
