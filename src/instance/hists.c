@@ -21,7 +21,8 @@ static uint32_t image_of(const struct hist_source_state *s)
 	return s->info->threads.at[s->item->event->thread].image;
 }
 
-/* hist_record.time: by one of trace_clock's clocks, whose names the command has checked. */
+/* hist_record.time: by one of trace_clock's clocks, whose names the command has checked. The
+ * instance's own clock may be another one: the copy of it is set, nothing else. */
 static uint64_t time_of(void *context, const char *name)
 {
 	static const char *const names[TRACE_CLOCKS_N] = {
@@ -71,6 +72,7 @@ static void take_snapshot(void *context)
 	s->snapshot(s->arg);
 }
 
+/* The record is copied behind common fields, since hist's fields have the kernel's offsets. */
 void hists_count(struct event_trigger *t, const struct hist_source_state *s)
 {
 	const struct event *e = s->item->event;
@@ -124,6 +126,7 @@ void hists_pause(const struct rule *r, bool paused)
 			hist_pause(r->triggers.at[k].trigger, paused);
 }
 
+/* True also of an event without histograms: nothing of it counts. */
 bool hists_are_paused(const struct rule *r)
 {
 	bool paused = true;

@@ -25,6 +25,8 @@
 #include "base/vec.h"
 #include "collect/clock.h"
 
+/* A thread sees `over` after one nap at the latest: this bounds measure_stop(), and with it a write
+ * to current_tracer. */
 #define NAP_NS 50000000u       /* between two looks whether anybody wants to know */
 #define STACK_BYTES 262144u
 
@@ -57,6 +59,7 @@ struct measure {
 	VEC(struct measure_thread) threads;
 };
 
+/* 128 bits: ns * hz leaves 64 after some seconds. */
 static uint64_t ticks_of(const struct measure *m, uint64_t ns)
 {
 	return (uint64_t)((unsigned __int128)ns * m->request.hz / 1000000000u);
@@ -96,7 +99,8 @@ static void put_record(const struct measure_thread *t, unsigned cpu, const void 
 
 /* --- osnoise ---------------------------------------------------------------------------------- */
 
-/* The number of times that the thread has been switched away. */
+/* The number of times that the thread has been switched away. Both kinds: a busy thread yields at a
+ * fault, too. */
 static uint64_t switches(void)
 {
 	struct rusage u;
@@ -131,7 +135,9 @@ static bool is_too_noisy(const struct measure *m, const struct osnoise_sums *s, 
 	       (o->stop_total_us && us_of(m, s->noise) > o->stop_total_us);
 }
 
-/* Reads the TSC for the runtime of a sample. Returns how long that was, in ticks. */
+/* Reads the TSC for the runtime of a sample. Returns how long that was, in ticks. A TSC that seems
+ * to run backwards (the firmware wrote it) is a gap of 0, not of 2^64. `last` is read again behind
+ * a gap, or the time that add_gap() takes would be the next one. */
 static uint64_t watch_tsc(const struct measure_thread *t, struct osnoise_sums *s)
 {
 	const struct measure *m = t->measure;
@@ -154,7 +160,8 @@ static uint64_t watch_tsc(const struct measure_thread *t, struct osnoise_sums *s
 	return last - began;
 }
 
-/* Gaps that nothing of this system is known to have made are the hardware's, or a hypervisor's. */
+/* Gaps that nothing of this system is known to have made are the hardware's, or a hypervisor's.
+ * Softirqs run behind interrupts, within their gaps: they explain none of their own. */
 static void count_causes(const struct osnoise_sums *s, const struct cpu_interrupts *before,
 			 const struct cpu_interrupts *after, struct measure_osnoise *out)
 {
@@ -232,7 +239,8 @@ static void tell_latency(const struct measure_thread *t, uint32_t seq, int conte
 		m->use.stop(m->use.arg);
 }
 
-/* Both records are of one time: that of the timer, and that of the thread. */
+/* Both records are of one time: that of the timer, and that of the thread. The thread's run delay
+ * is the part of the lateness in which it could have run and did not: the rest was the timer's. */
 static void take_latency(const struct measure_thread *t, uint32_t seq, uint64_t late,
 			 uint64_t delay)
 {
@@ -468,8 +476,9 @@ void measure_request_make(const struct tracer *t, const struct settings *top,
 	r->thresh_ns = top->tracing_thresh_ns;
 }
 
-/* All threads, or none and *err: a tracer that measured on some processors alone would seem to
- * tell that the others are quiet. */
+/* All threads, or none and *err: a tracer that measured on some processors alone would seem to tell
+ * that the others are quiet. A processor that is offline is no failure: its thread ends by itself
+ * (stay_on()). */
 struct measure *measure_start(const struct measure_request *r, const struct measure_use *use,
 			      struct err *err)
 {

@@ -40,7 +40,8 @@ static struct message_head head_of(const struct message_source *s)
 	return h;
 }
 
-/* The record as trace_pipe shows it, without the columns' blanks. */
+/* The record as trace_pipe shows it, without the columns' blanks. Escaped as one line: a newline in
+ * a program's text would begin a second message. */
 static char *line_of(const struct message_source *s, struct event_texts *texts)
 {
 	struct message_head h = head_of(s);
@@ -118,7 +119,8 @@ static void send_object(struct outside *o, const struct message_source *s)
 	messenger_send(o, text, n);
 }
 
-/* Cut to what a pipe takes at once, so that lines of several senders do not mix. */
+/* Cut to what a pipe takes at once, so that lines of several senders do not mix. (PIPE_BUF of
+ * pipe(7): a write of as many bytes is one step.) */
 static void send_line(struct outside *o, const struct message_source *s, struct event_texts *texts)
 {
 	char *line = line_of(s, texts), *whole;
@@ -140,7 +142,8 @@ static void add_variable(struct variables *v, const char *name, char *value)
 	free(value);
 }
 
-/* A field's name holds letters, digits and `_`, whatever a format says; others have no variable. */
+/* A field's name holds letters, digits and `_`, whatever a format says; others have no variable. A
+ * `=` in it would move the border between name and value. */
 static bool is_name(const char *name)
 {
 	return *name && !name[strspn(name, "abcdefghijklmnopqrstuvwxyz"

@@ -27,7 +27,9 @@
 
 const char *const monitors_need[] = { "sys_enter", "sys_exit", NULL };
 
-/* Kinds of system calls, by their use of descriptors. */
+/* Kinds of system calls, by their use of descriptors. The model must never accuse a correct
+ * program: a kind that may give descriptors unseen makes it forget, which costs only what it could
+ * have found. */
 enum call_kind {
 	CALL_OTHER, CALL_USE, CALL_CLOSE, CALL_OPEN, CALL_FCNTL,
 	CALL_HIDDEN,              /* may give some whose numbers it does not return */
@@ -69,7 +71,9 @@ enum record_kind { RECORD_UNKNOWN, RECORD_NONE, RECORD_ENTERS, RECORD_EXITS };
 
 /* --- calls ------------------------------------------------------------------------------------ */
 
-/* By name, because numbers differ between machines. */
+/* By name, because numbers differ between machines. A call that is not in the table and has a
+ * descriptor as its first argument is CALL_USE. One that is new in the kernel and gives descriptors
+ * has to be added here, or their use looks like that of closed ones. */
 static const struct { const char *name; enum call_kind kind; } calls[] = {
 	{ "close", CALL_CLOSE },         { "fcntl", CALL_FCNTL },
 	{ "open", CALL_OPEN },           { "openat", CALL_OPEN },
@@ -131,6 +135,7 @@ struct monitors *monitors_new(const struct trace_info *info)
 		const struct syscall_info *s = syscall_by_number(nr);
 
 		m->about_fd[nr] = s && s->arguments && is_about_fd(s->arguments);
+		/* A number without a name here is a newer kernel's: it may do anything. */
 		m->kinds[nr] = s ? kind_of(s, m->about_fd[nr]) : CALL_HIDDEN;
 	}
 	return m;
@@ -148,7 +153,8 @@ void monitors_free(struct monitors *m)
 
 /* --- closed descriptors ----------------------------------------------------------------------- */
 
-/* The multiplier is that of Fibonacci hashing. */
+/* The multiplier is that of Fibonacci hashing. The upper bits are taken, which depend on all bits
+ * below; 52 leaves the 12 of CLOSED_MOST. */
 static struct closed *closed_of(struct monitors *m, uint32_t pid, uint32_t fd)
 {
 	const uint64_t h = ((uint64_t)pid << 32 | fd) * 0x9e3779b97f4a7c15u;
@@ -156,7 +162,7 @@ static struct closed *closed_of(struct monitors *m, uint32_t pid, uint32_t fd)
 	return &m->closed[h >> 52 & (CLOSED_MOST - 1)];
 }
 
-/* Processes may share one: then more is forgotten than was asked for. */
+/* Processes may share one: then more is forgotten than was asked for. (20 leaves 12 bits of 32.) */
 static uint64_t *forgotten_of(struct monitors *m, uint32_t pid)
 {
 	return &m->forgotten[pid * 0x9e3779b1u >> 20 & (CLOSED_MOST - 1)];
@@ -191,7 +197,8 @@ static void forget_process(struct monitors *m, uint32_t pid)
 	forget_before(m, pid, m->at->tsc);
 }
 
-/* Whether the descriptor is closed beyond doubt. */
+/* Whether the descriptor is closed beyond doubt. table_sharing_is_clear() may forget on the way, so
+ * that the table is asked again behind it. */
 static bool is_surely_closed(struct monitors *m, uint32_t pid, uint32_t fd)
 {
 	return is_closed(m, pid, fd) &&
@@ -220,7 +227,8 @@ static void take_open(struct monitors *m, uint32_t pid, uint32_t fd, monitor_sin
 	set_closed(m, pid, fd, false);
 }
 
-/* A close that the kernel refuses for another reason has closed nevertheless. */
+/* A close that the kernel refuses for another reason has closed nevertheless. (EINTR and EIO,
+ * close(2): Linux frees the number before it flushes.) */
 static void take_close(struct monitors *m, uint32_t pid, const struct entered_call *c,
 		       int64_t result, monitor_sink *sink, void *arg)
 {
@@ -262,7 +270,8 @@ static bool is_harmless_ioctl(uint32_t request)
 	       request == TIOCGWINSZ;
 }
 
-/* Whether the call may give descriptors whose numbers it does not return. */
+/* Whether the call may give descriptors whose numbers it does not return. The result is not looked
+ * at: a call that fails at its end may have given some before. */
 static bool gives_unseen(const struct monitors *m, const struct entered_call *c)
 {
 	const enum call_kind kind = m->kinds[c->nr];
@@ -362,7 +371,8 @@ static void take_enter(struct monitors *m, const struct event *e)
 		set_closed(m, pid, c->fd, true);
 }
 
-/* The innermost call of that number: those within it have not returned. */
+/* The innermost call of that number: those within it have not returned. A return without its call,
+ * from before the recording, tells nothing. */
 static void take_exit(struct monitors *m, const struct event *e, monitor_sink *sink, void *arg)
 {
 	struct monitored_thread *t = thread_of(m, e->thread);

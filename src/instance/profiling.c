@@ -25,7 +25,8 @@ void profiling_feed(void *context, const struct chunk *c)
 		slow_feed(l->slow, c);
 }
 
-/* Tells the pump whether anybody wants chunks. Called under pump_lock. */
+/* Tells the pump whether anybody wants chunks. Called under pump_lock. Without a listener chunks go
+ * to the buffers alone, and a tree that nobody profiles pays nothing. */
 static void watch_chunks(struct instances *l)
 {
 	bool any = l->profiles || l->watches_stacks || l->counts_hits || l->slow;
@@ -188,6 +189,7 @@ void profiling_stack_reset(void *arg, uint64_t bytes)
 	pump_unlock(l->pump);
 }
 
+/* Messages of the programs' agents: returns whose calls' arguments had not been kept. */
 uint64_t profiling_missed(void *arg, uint32_t event)
 {
 	struct instances *l = ((struct trace_array *)arg)->instances;
@@ -204,6 +206,8 @@ uint64_t profiling_missed(void *arg, uint32_t event)
 	return n;
 }
 
+/* The first question begins the count, so that it finds 0: counting costs a look at each chunk, and
+ * few ask. It never ends. */
 uint64_t profiling_hits(void *arg, uint32_t event)
 {
 	struct instances *l = ((struct trace_array *)arg)->instances;

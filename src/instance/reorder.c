@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-/* Inserts behind records of the same time: those stay in the order in which they came. */
+/* Inserts behind records of the same time: those stay in the order in which they came. vec_add()
+ * may move the records; its answer is not needed, as the new place is the last one. */
 static void insert_record(struct reorder *o, const struct reorder_record *r)
 {
 	size_t i;
@@ -54,6 +55,7 @@ static void compact_records(struct reorder *o)
 	*o = rest;
 }
 
+/* Losses wait in the queue as records do, so that a page tells them at their place in time. */
 void reorder_release(struct reorder *o, uint64_t until_ns, struct pages *to)
 {
 	for (; o->first < o->records.n && o->records.at[o->first].ns <= until_ns; o->first++) {

@@ -18,6 +18,7 @@ static uint64_t bytes_of(const struct chunk *c)
 	return sizeof(*c) + c->n * sizeof(c->words[0]);
 }
 
+/* Ticks of the TSC. A chunk without words (of losses alone) has the time near which they were. */
 static uint64_t begin_of(const struct chunk *c)
 {
 	return c->n ? record_tsc(c->words[0], c->near_tsc) : c->near_tsc;
@@ -37,7 +38,8 @@ static struct ring_losses *gone_at(struct ring *r, uint64_t cpu)
 }
 
 /* Adds the chunk's records to a counter (offset in struct ring_losses) of the CPU that each was
- * made on. A thread may have moved while it wrote the chunk. */
+ * made on. A thread may have moved while it wrote the chunk. The words may be the program's: a
+ * payload that would go beyond the chunk ends the count. */
 static void count_gone(struct ring *r, const struct chunk *c, size_t counter)
 {
 	uint64_t cpu = c->cpu, n = 0;
@@ -79,7 +81,8 @@ static struct ring_missed *missed_at(struct ring *r, const struct chunk *c)
 	return &r->missed.at[c->thread];
 }
 
-/* Adds to a counter of what a thread misses, or to that of unknown threads. */
+/* Adds to a counter of what a thread misses, or to that of unknown threads. Time and CPU are kept
+ * for tell_missed(), which may have no chunk to take them from. */
 static void miss(struct ring *r, const struct chunk *c, size_t counter, uint64_t n)
 {
 	struct ring_missed *m = missed_at(r, c);
@@ -102,7 +105,8 @@ static uint64_t claim(uint64_t *count)
 	return n;
 }
 
-/* Adds what the chunk's thread missed before this chunk, its oldest. */
+/* Adds what the chunk's thread missed before this chunk, its oldest. Losses of threads that were
+ * not known go with whichever chunk is read next: each is told once. */
 static void claim_missed(struct ring *r, struct chunk_ref *k)
 {
 	struct ring_missed *m = missed_at(r, k->chunk);
@@ -155,6 +159,8 @@ void ring_free(struct ring *r)
 	pthread_mutex_destroy(&r->lock);
 }
 
+/* Called with r->lock. A chunk's own losses and what was missed before it are missed with it; they
+ * would else be told by nobody. */
 static void drop_oldest(struct ring *r)
 {
 	const struct chunk_ref *k = &r->at.at[r->first++];
@@ -193,6 +199,8 @@ static void shrink_ring(struct ring *r)
 	compact_chunks(r);
 }
 
+/* Called with r->lock. The ring has a reference of its own; readers have theirs, and a chunk lives
+ * as long as the last. */
 static void keep_chunk(struct ring *r, const struct chunk_ref *k)
 {
 	const struct chunk *c = k->chunk;
@@ -207,7 +215,8 @@ static void keep_chunk(struct ring *r, const struct chunk_ref *k)
 	gone_at(r, c->cpu)->lost += c->lost;
 }
 
-/* Counts a chunk that does not fit (nooverwrite). */
+/* Counts a chunk that does not fit (nooverwrite). `dropped` counts records, as the kernel's
+ * "dropped events"; losses were never records here. */
 static void drop_new(struct ring *r, const struct chunk *c)
 {
 	r->counts.dropped += c->records;
@@ -295,7 +304,8 @@ void ring_copy(struct ring *r, chunk_list *out)
 #define LATE_TICKS (UINT64_C(1) << 24)
 
 /* Walks from the newest chunk back. A chunk ends before its thread's next one begins, so that once
- * a thread's chunk begins before tsc, all its older chunks are over. */
+ * a thread's chunk begins before tsc, all its older chunks are over. That youngest one is kept, for
+ * it may last until tsc. *out takes over the references that are left of the copy. */
 void ring_copy_since(struct ring *r, uint64_t tsc, chunk_list *out)
 {
 	VEC(bool) over = { 0 }; /* by thread: a later chunk of it begins before tsc, too */
@@ -326,6 +336,7 @@ static bool is_looked_at(const struct chunk *c)
 	return c->resolved || c->refused;
 }
 
+/* A chunk that nobody has looked at keeps the later ones, which have to follow it. */
 void ring_take(struct ring *r, bool reader, chunk_list *out)
 {
 	pthread_mutex_lock(&r->lock);

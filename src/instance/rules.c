@@ -92,7 +92,8 @@ static uint32_t switched_event(const struct event_set *s, const char *system, co
 	return e ? e->index : UINT32_MAX;
 }
 
-/* The list is stored oldest first; rules run the newest first, as ftrace. */
+/* The list is stored oldest first; rules run the newest first, as ftrace. A trigger stays the set's
+ * (r->events has a use of it), so that it is not freed with the rule. */
 static void add_triggers(struct rules *r, struct rule *rule, const struct trigger_list *l)
 {
 	for (size_t i = l->at.n; i-- > 0;) {
@@ -105,7 +106,8 @@ static void add_triggers(struct rules *r, struct rule *rule, const struct trigge
 	}
 }
 
-/* Adds the events that are made of this one's records: these are looked at. */
+/* Adds the events that are made of this one's records: these are looked at. made_of is 1 + an
+ * index, so that 0 can say "of none". */
 static void add_made(struct rules *r, struct rule *rule)
 {
 	for (size_t i = 0; i < r->events.at.n; i++) {
@@ -159,6 +161,7 @@ static void note_switched(struct rules *r, const struct event_set *before)
 	}
 }
 
+/* add_events() goes through the indices in order: so r->at is sorted for the bisection. */
 const struct rule *rules_of_event(const struct rules *r, uint32_t index)
 {
 	size_t i = vec_bisect(&r->at, rule, rule->index < index);
@@ -202,6 +205,8 @@ static uint16_t find_commands(struct rules *r, const char *name)
 	return (uint16_t)r->ranges.n;
 }
 
+/* Called after rules_of_function() has bounded both numbers, which a program's record may have made
+ * up: the tables grow up to them. The pointer is valid until the next call. */
 static uint16_t *function_rule_at(struct rules *r, uint32_t image, uint32_t fn)
 {
 	while (r->images.n <= image)

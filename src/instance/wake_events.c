@@ -66,13 +66,15 @@ bool wake_events_wanted(const struct event_set *s)
 
 /* --- what is found ---------------------------------------------------------------------------- */
 
-/* The time at which the waker's record is put: before the switch in, whose clock is another. */
+/* The time at which the waker's record is put: before the switch in, whose clock is another. Clocks
+ * of the two sides may differ by ticks. A wake behind its own switch would confuse every reader. */
 static uint64_t time_of(const struct wakeup_found *f)
 {
 	return f->enter < f->in ? f->enter : f->in - 1;
 }
 
-/* wakeup_watch(): wake-ups are found in the order in which their calls return. */
+/* wakeup_watch(): wake-ups are found in the order in which their calls return. They are kept by
+ * their times, from the end on: most are found nearly in order. */
 static void keep_found(void *arg, const struct wakeup_found *f)
 {
 	struct wake_events *w = arg;
@@ -130,6 +132,8 @@ static void look_at(struct wake_events *w, const struct stream_item *i)
 	wakeup_event(w->wakeup, i->event);
 }
 
+/* `most` bounds the time under pump_lock: the caller comes again until *all. UINT64_MAX is the end
+ * of the session, behind which no wake can be completed. */
 uint64_t wake_events_look(struct wake_events *w, uint64_t until, size_t most, bool *all)
 {
 	struct stream_item i;
@@ -157,7 +161,8 @@ uint64_t wake_events_time(const struct wake_events *w)
 	return w && w->first < w->found.n ? time_of(&w->found.at[w->first]) : UINT64_MAX;
 }
 
-/* Asked for once in a round: three system calls. */
+/* Asked for once in a round: three system calls. A priority is asked for late anyway (wakes.c): a
+ * round makes that no worse. */
 static int32_t priority_of(struct wake_events *w, uint32_t thread)
 {
 	struct waked_thread *t = thread_of(w, thread);

@@ -27,6 +27,8 @@
 /* A thread's scheduling, as the kernel tells it. */
 struct wakes_task { int policy, rt_prio, nice; };
 
+/* getpriority() may return -1 as an answer: errno alone tells a failure. SCHED_RESET_ON_FORK is a
+ * flag in the policy's number (sched(7)). */
 static struct wakes_task task_of(pid_t tid)
 {
 	struct sched_param p = { 0 };
@@ -44,6 +46,8 @@ static struct wakes_task task_of(pid_t tid)
 	return t;
 }
 
+/* As in the kernel's probe_wakeup(): wakeup_dl follows deadline tasks alone, wakeup_rt those and
+ * the real-time ones, wakeup all. */
 static bool is_watched(enum tracer_wakes wakes, const struct wakes_task *t)
 {
 	const bool deadline = t->policy == SCHED_DEADLINE;
@@ -78,7 +82,9 @@ static uint32_t user_of(pid_t tid)
 
 /* --- is it the longest ------------------------------------------------------------------------ */
 
-/* As the kernel's report_latency(). Called with b->lock held. */
+/* As the kernel's report_latency(). Called with b->lock held. The maximum is compared in whole
+ * microseconds, as tracing_max_latency shows it: two wake-ups of one microsecond do not replace
+ * each other. */
 static bool is_longest(const struct buffer *b, uint64_t ns)
 {
 	const uint64_t thresh = b->settings.tracing_thresh_ns;
@@ -104,7 +110,9 @@ static bool is_wanted(struct buffer *b, const struct wakeup_found *f, pid_t tid,
 
 /* --- its records ------------------------------------------------------------------------------ */
 
-/* Adds a record of brace's own, n words behind words[0], which is filled here. */
+/* Adds a record of brace's own, n words behind words[0], which is filled here. The chunk is
+ * complete and known (`resolved`), so that readers take it at once; the ring has its own
+ * reference. */
 static void add_record(struct ring *to, const struct event_entry *e, uint32_t thread, uint16_t cpu,
 		       uint64_t tsc, uint64_t *words, unsigned n)
 {
@@ -138,7 +146,7 @@ static void add_stack(struct ring *to, const struct trace_info *info, const stru
 }
 
 /* The layout of ftrace:wakeup behind its common fields: who ran or woke (prev), and who runs or is
- * woken. */
+ * woken. (struct ctx_switch_entry of the kernel's trace_entries.h.) */
 static void pack(uint64_t words[SWITCH_WORDS], uint32_t prev, int prev_prio, uint32_t next,
 		 int next_prio, uint32_t cpu)
 {
@@ -226,6 +234,8 @@ static void describe(struct trace_latency *l, const struct trace_info *info,
 	memcpy(l->comm, trace_thread_name_at(t, f->in), sizeof(l->comm));
 }
 
+/* The records are complete before the buffer gets them, so that no reader sees half a wake-up. The
+ * ring has no limit of bytes, because one wake-up's records are few, and all of them are wanted. */
 static void keep_longest(struct buffer *b, const struct trace_info *info,
 			 struct event_catalogue *events, const struct wakeup_found *f, uint64_t ns,
 			 const struct wakes_task *woken)
