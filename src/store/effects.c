@@ -18,7 +18,7 @@
 #define VALUE_BIT 23
 
 /* An open call in one word: where its record is, which says the rest; from bit 32 on the CPU; bit
- * 48: it was jumped to. */
+ * 48: it was jumped to. A packet has fewer than 2^32 words (PACKET_WORDS_MAX). */
 typedef uint64_t told_call;
 #define TOLD_TAIL (UINT64_C(1) << 48)
 
@@ -85,7 +85,8 @@ static bool take_mark(struct stack_effect *s, uint64_t sp)
 	return true;
 }
 
-/* False: the record may change the stack in other ways. */
+/* False: the record may change the stack in other ways. A type that is new in record.h falls to the
+ * default, and makes a packet's effect unknown: slower for readers, never wrong. */
 static bool take_event(struct stack_effect *s, uint64_t word, const uint64_t *payload)
 {
 	switch (record_type(word)) {
@@ -240,7 +241,9 @@ uint32_t effects_follow(const struct bytes *told, const struct effects_jumps *ju
 	return loops;
 }
 
-/* Compresses what is collected into a packet. */
+/* Compresses what is collected into a packet. `first` is the number of the first packet of records
+ * that it tells of: readers count the others from there, and one that is left out would shift all
+ * later ones. So a failure drops everything. */
 static void put_packet(struct effects_writer *w)
 {
 	struct effects_packet p = { .head = { .type = PACKET_EFFECTS } };

@@ -24,6 +24,8 @@
 #define SPARE_MAX 32           /* buffers kept for reuse */
 #define INFO_LEVEL 3           /* at least: a higher level of the records is this one's, too */
 
+/* In this order, and back to free when it is written. Only the thread that takes a job from
+ * JOB_WAITING touches its contents until it is JOB_CODED, so that coding needs no lock. */
 enum job_state { JOB_FREE, JOB_WAITING, JOB_CODING, JOB_CODED };
 
 struct packet_job {
@@ -155,7 +157,9 @@ static int code_job(struct packet_job *job, struct encoder *encoder, unsigned le
 	return r;
 }
 
-/* Writes a packet, and notes its place for the index. */
+/* Writes a packet, and notes its place for the index. Header and payload go in one write: a killed
+ * tracer leaves a packet whole, or cut at the end, where readers stop. The caller is the only one
+ * that writes (p->writing). */
 static int write_packet(struct pipeline *p, const struct packet_header *head,
 			const struct bytes *payload, struct err *err)
 {
@@ -202,7 +206,8 @@ static void write_job(struct pipeline *p, struct packet_job *job, struct err *er
 		effects_add(&p->effects, &job->told);
 }
 
-/* The packet is copied as it was written, its header included. No worker runs yet. */
+/* The packet is copied as it was written, its header included. No worker runs yet. Effects are
+ * dropped: they count packets from the first one on, and nothing is known of these. */
 int pipeline_adopt(struct pipeline *p, const struct packet_header *head, const struct bytes *packet,
 		   struct err *err)
 {
@@ -215,7 +220,8 @@ int pipeline_adopt(struct pipeline *p, const struct packet_header *head, const s
 	return r;
 }
 
-/* Keeps a block of words for the next job, up to SPARE_MAX of them. */
+/* Keeps a block of words for the next job, up to SPARE_MAX of them. Blocks of megabytes would go
+ * back to the kernel by munmap() at each free(), and fault in anew. */
 static void keep_spare_words(struct pipeline *p, struct pipeline_words *words)
 {
 	words->n = 0;
@@ -236,7 +242,9 @@ static void count_coded(struct pipeline *p, const struct packet_job *job)
 }
 
 /* Writes the coded jobs at the head of the ring, unless another thread is doing that. Called with
- * p->lock held. */
+ * p->lock held. The lock is given up for each write. A job at the head stays coded meanwhile,
+ * because only who is `writing` moves `first`; and the loop looks again with the lock held, so that
+ * no coded job is missed. */
 static void write_coded(struct pipeline *p)
 {
 	while (!p->writing && p->first < p->submitted && job_at(p, p->first)->state == JOB_CODED) {
@@ -262,7 +270,9 @@ static void write_coded(struct pipeline *p)
 	}
 }
 
-/* Codes the oldest waiting job. Called with p->lock held, and returns with it. */
+/* Codes the oldest waiting job. Called with p->lock held, and returns with it. A job that failed
+ * counts as coded: left in another state it would keep all behind it, and the submitter, for
+ * ever. */
 static void code_next(struct pipeline *p, struct encoder *encoder)
 {
 	struct packet_job *job = job_at(p, p->next++);
@@ -325,7 +335,9 @@ static int pipeline_failure(const struct pipeline *p, struct err *err)
 	return -p->failed.code;
 }
 
-/* Locks p->lock and waits for a free place in the ring. */
+/* Locks p->lock and waits for a free place in the ring. A full ring is the backpressure: the
+ * recording thread waits for the disk instead of taking memory without bound. Without workers each
+ * job is written by end_job(), and the ring is never full. */
 static struct packet_job *begin_job(struct pipeline *p)
 {
 	pthread_mutex_lock(&p->lock);
@@ -420,6 +432,8 @@ bool pipeline_has_records(struct pipeline *p)
 	return has;
 }
 
+/* Words that are not coded yet count by the ratio of those that are; 128 bits, because the product
+ * of two sizes may leave 64. */
 uint64_t pipeline_bytes_likely(struct pipeline *p, uint64_t waiting)
 {
 	uint64_t bytes;
@@ -471,6 +485,9 @@ void pipeline_stop(struct pipeline *p)
 	p->n_workers = 0;
 }
 
+/* Called when nothing is under way (pipeline_stop()): p->entries and p->out are read without the
+ * lock. -ESPIPE: what went into a pipe cannot be taken back. The error is forgotten, since what it
+ * concerned is cut off; later jobs are coded by the submitter. */
 int pipeline_keep(struct pipeline *p, size_t keep)
 {
 	/* A packet's offset is also where the one before it ends. */

@@ -66,7 +66,8 @@ static int put_info(struct store_writer *w, struct err *err)
 }
 
 /* Collects the items that are new. They become a packet when there are enough, or before the next
- * records: a program's first seconds bring a few call sites with every run. */
+ * records: a program's first seconds bring a few call sites with every run. One call of
+ * info_write() may stop early: the loop ends when it has added nothing. */
 static int sync_info(struct store_writer *w, bool last, struct err *err)
 {
 	size_t before;
@@ -211,7 +212,8 @@ static void unlink_pending(struct store_writer *w, struct pending_run *p)
 		w->youngest = p->older;
 }
 
-/* Sends the thread's packet off, after the items that it refers to. */
+/* Sends the thread's packet off, after the items that it refers to. A reader takes packets in their
+ * order: names stand before the records that use them. */
 static int flush_pending(struct store_writer *w, struct pending_run *p, struct err *err)
 {
 	int r;
@@ -266,7 +268,8 @@ static int add_words(struct store_writer *w, struct pending_run *p, uint32_t thr
 }
 
 /* Adds a record that says how many are missing here. It has the type that readers unpack to
- * EVENT_LOST; it is not counted as a record. */
+ * EVENT_LOST; it is not counted as a record. It stands among the records at the place of the loss,
+ * because a thread's stack is unknown from there. */
 static int add_lost(struct store_writer *w, struct pending_run *p, uint32_t thread, uint64_t tsc,
 		    uint64_t lost, struct err *err)
 {
@@ -297,7 +300,8 @@ static int add_cpu(struct store_writer *w, struct pending_run *p, uint32_t threa
 	return r;
 }
 
-/* A slot that nobody has written. */
+/* A slot that nobody has written. The id and kind of a record (the lower 24 bits) are never all 0:
+ * a thread was interrupted between its reservation and its store, and died. */
 static bool is_hole(uint64_t word) { return !(word & 0xffffff); }
 
 static bool is_event(uint64_t word, enum record_event type)
@@ -404,7 +408,8 @@ int store_flush(struct store_writer *w, uint64_t before_tsc, struct err *err)
 	return r ? r : pipeline_error(w->pipeline, err);
 }
 
-/* The full TSC of the first record; near if there is none. */
+/* The full TSC of the first record; near if there is none. A word has its lower bits alone; `near`
+ * restores the upper ones (record_tsc()). */
 static uint64_t first_tsc(const uint64_t *words, size_t n, uint64_t near)
 {
 	size_t i = 0;
@@ -425,7 +430,8 @@ int store_records(struct store_writer *w, uint32_t thread, uint64_t near_tsc, ui
 		return err_set(err, EINVAL, "records of a thread that trace_info does not have: %u",
 			       thread);
 	p = pending_of_thread(w, thread);
-	/* Too far from the packet's last record, in either direction. */
+	/* Too far from the packet's last record, in either direction. Differences are unsigned: one
+	 * of the two directions is always a number near 2^64, so that both have to be too large. */
 	if (p->words.n && tsc - p->tsc >= GAP_MAX && p->tsc - tsc >= GAP_MAX)
 		r = flush_pending(w, p, err);
 	if (!r && cpu != p->cpu)
