@@ -40,7 +40,9 @@ struct errand {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct errand *left_behind;
 
-/* The longest wait for this process; 0: another thread waits for it already. */
+/* The longest wait for this process; 0: another thread waits for it already. A process that does
+ * not answer costs one wait, however many plans ask for it; and a program with many such processes
+ * cannot hold brace for APART_MS each. */
 static long patience_for(pid_t pid)
 {
 	long ms = APART_MS;
@@ -156,7 +158,8 @@ static void *errand_thread(void *arg)
 	return NULL;
 }
 
-/* 0 or an errno. Signals are for threads that wait for them. */
+/* 0 or an errno. Signals are for threads that wait for them. Detached: nobody could join a thread
+ * that never comes back. */
 static int start_thread(struct errand *e)
 {
 	pthread_attr_t about;
@@ -207,7 +210,8 @@ static void wait_step(struct errand *e, long ms)
 }
 
 /* True: it is done. False: it is left to its thread, and e is not to be used any more. Before the
- * thread can know that it is left, it is in the list. */
+ * thread can know that it is left, it is in the list. e->lock is taken before `lock` here.
+ * take_back() takes `lock` alone, without e->lock: the other order would be a deadlock. */
 static bool await_errand(struct errand *e, long ms)
 {
 	bool done;
@@ -256,6 +260,8 @@ static int run_apart(pid_t pid, const char *file, int flags, bool copies)
 	return r;
 }
 
+/* The function has a copy of the argument, because the caller's may be on a stack that is gone when
+ * a late function writes to it. */
 int apart_call(pid_t pid, int (*f)(void *arg), void *arg, size_t n)
 {
 	struct errand *e = new_errand(pid, "", 0, false);

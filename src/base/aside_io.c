@@ -35,7 +35,8 @@ static bool is_there(const struct transfer *t, uint64_t at)
 				entry & IN_MEMORY);
 }
 
-/* In the aside: page by page. */
+/* In the aside: page by page. A call over several pages could hang in one that only a process
+ * (userfaultfd) or a server would bring in: each is looked at just before it is read. */
 static void transfer(void *work)
 {
 	struct transfer *t = work;
@@ -55,7 +56,8 @@ static void transfer(void *work)
 	}
 }
 
-/* Transfers what one aside may take at once. Returns how many bytes it did. */
+/* Transfers what one aside may take at once. Returns how many bytes it did. t->done was written in
+ * the aside's copy of the memory: it is checked before it is a length here. */
 static size_t run_transfer(struct transfer *t, unsigned ms, bool *silent)
 {
 	int r = aside_run(transfer, t, sizeof(*t) + t->n, ms);

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+/* A row has 11 characters for each processor: with hundreds of them the table is longer, and the
+ * rows at its end are not counted. */
 #define TABLE_MOST 65536
 
 /* The part of the text that is not read yet. */
@@ -21,7 +23,9 @@ static void skip_blanks(struct table_text *t)
 		t->at++;
 }
 
-/* Takes the next word of the line; its length, 0 at the line's end. */
+/* Takes the next word of the line; its length, 0 at the line's end. It stops before the newline, so
+ * that a row with fewer columns (ERR:) yields 0 for those that it does not have, and not the next
+ * row's. */
 static size_t next_word(struct table_text *t, const char **word)
 {
 	skip_blanks(t);
@@ -40,7 +44,8 @@ static uint64_t number_in(const char *word, size_t n)
 	return v;
 }
 
-/* The processor's column, from 0 on; false: none. */
+/* The processor's column, from 0 on; false: none. Processors that are offline have no column: the
+ * column is not the processor's number. */
 static bool find_column(struct table_text *heading, unsigned cpu, unsigned *column)
 {
 	const char *word;

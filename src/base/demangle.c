@@ -14,6 +14,7 @@
 #include "base/demangle_short.h"
 #include "base/mem.h"
 
+/* Set while the command line is read, before threads begin: so it is no atomic. */
 static enum demangle_style chosen = NAMES_SHORT;
 
 void demangle_choose(enum demangle_style style)
@@ -73,7 +74,8 @@ static const int options[FULL + 1] = {
 	[FULL_PLAIN] = DMGL_NO_OPTS, [FULL] = PARAMETERS | DMGL_VERBOSE,
 };
 
-/* C++'s are shortened; Rust's have no such arguments. */
+/* C++'s are shortened; Rust's have no such arguments. Rust's legacy names are valid names of C++,
+ * too, whose hash would be shown: so DMGL_RUST is tried first, and refuses those of C++. */
 static char *by_libiberty(const char *core, enum extent extent)
 {
 	char *name = NULL, *shortened;
@@ -177,6 +179,7 @@ static void add_spelling(struct demangle_spellings *s, char *text)
 		s->at[s->n++] = text;
 }
 
+/* Ada's names are not marked as mangled: two underlines may be C's own. */
 void demangle_spell(const char *symbol, struct demangle_spellings *s)
 {
 	static const enum extent extents[] = { PLAIN, WHOLE, VARIANT, FULL_PLAIN, FULL };

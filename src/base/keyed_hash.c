@@ -48,6 +48,7 @@ static void add_word(struct sip *s, uint64_t word)
 	s->v[0] ^= word;
 }
 
+/* A key that can be guessed makes a table slow, not wrong: so there is one in any case. */
 struct hash_key keyed_hash_key(void)
 {
 	struct hash_key k;
@@ -74,6 +75,8 @@ uint64_t keyed_hash(const struct hash_key *k, uint64_t a, uint64_t b)
 	return s.v[0] ^ s.v[1] ^ s.v[2] ^ s.v[3];
 }
 
+/* The length goes in first: texts that differ only in NULs at their ends are otherwise equal, as
+ * the last word is filled with them. */
 uint64_t keyed_hash_bytes(const struct hash_key *k, uint64_t h, const void *bytes, size_t n)
 {
 	const char *at = bytes;

@@ -48,7 +48,8 @@ static void pass_escaped(struct out *o, char byte)
 }
 
 /* Callers cut between characters, except in lines longer than the buffer; there a cut character is
- * escaped without need. */
+ * escaped without need. Text that a report forgot to escape is caught here at the latest, but for
+ * raw ones, whose format has rules of its own. */
 static void hand_on(struct out *o, const char *bytes, size_t n)
 {
 	while (n) {

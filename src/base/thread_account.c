@@ -38,7 +38,9 @@ static bool take_number(struct account_text *t, uint64_t *out)
 	return !over;
 }
 
-/* The text behind the key of the first line that begins with it; false: no line does. */
+/* The text behind the key of the first line that begins with it; false: no line does. The kernel
+ * escapes newlines in the name that /proc/PID/status has first, so that a program cannot make a
+ * line. */
 static bool find_line(const char *bytes, size_t n, const char *key, struct account_text *out)
 {
 	const char *end = bytes + n;
@@ -79,7 +81,8 @@ int thread_account_status(const char *bytes, size_t n, struct thread_account *ou
 		       : -EINVAL;
 }
 
-/* A name may have parentheses and blanks: it ends at the last one. */
+/* A name may have parentheses and blanks: it ends at the last one. Fields are told apart by single
+ * blanks. Those that are not wanted need not be numbers (3 is a letter, and some are negative). */
 int thread_account_stat(const char *bytes, size_t n, struct thread_account *out)
 {
 	const char *name = n ? memrchr(bytes, ')', n) : NULL;
