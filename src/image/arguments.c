@@ -22,11 +22,13 @@ _Static_assert(ARGUMENTS_FIRST == PROTOTYPE_FIRST, "both tell where the first va
 /* --- the program ------------------------------------------------------------------------------ */
 
 /* The place that the calling convention has reached: arguments in registers of each sort, and on
- * the stack. */
+ * the stack. (System V ABI for x86-64, 3.2.3, where that is the machine: arch/probe_regs.h has the
+ * registers.) */
 struct convention { uint32_t numbers, floats, words; };
 
-/* The parts of one program. A value's register or address comes first, then what is done with
- * it. */
+/* The parts of one program. A value's register or address comes first, then what is done with it.
+ * They work on one number, the last fetched one; FETCH_KEEP sets one more aside, a string's
+ * length. */
 struct fetch_making {
 	struct fetch_insn code[FETCH_INSNS_MAX];
 	uint32_t n;
@@ -74,7 +76,8 @@ static void fetch_source(struct fetch_making *m, struct word_source s)
 	}
 }
 
-/* Where the convention puts the next word of this sort; it goes on to the one after. */
+/* Where the convention puts the next word of this sort; it goes on to the one after. A sort whose
+ * registers are used up goes on to the stack; the other sort still has its own. */
 static struct word_source next_by_convention(struct convention *c, bool is_float)
 {
 	static const uint8_t numbers[] = PROBE_CALLED_WITH;
@@ -112,7 +115,8 @@ static struct word_sources sources_of_vector(struct word_source lower)
 	return (struct word_sources){ lower, upper };
 }
 
-/* A structure goes into registers as a whole or not at all. */
+/* A structure goes into registers as a whole or not at all. What is left over in registers stays
+ * for later arguments. One of 16 bytes' alignment begins at an even word of the stack. */
 static struct word_sources sources_of_struct(struct convention *c, const struct sym_location *p)
 {
 	static const uint8_t numbers[] = PROBE_CALLED_WITH;
@@ -136,7 +140,9 @@ static struct word_sources sources_of_struct(struct convention *c, const struct 
 	return s;
 }
 
-/* Finds the argument, and takes the convention past it, wherever it is. */
+/* Finds the argument, and takes the convention past it, wherever it is. The debug information may
+ * tell another place (a clone of the function takes it elsewhere), which counts for this argument
+ * alone. */
 static struct word_sources sources_of(struct convention *c, const struct prototype_value *v,
 				 const struct sym_location *p)
 {
@@ -367,7 +373,8 @@ static bool is_spec(const struct argument_spec *spec)
 	return spec->args || spec->type || spec->condition || spec->returned;
 }
 
-/* Index of the module's function at a vaddr, or UINT32_MAX. Functions are sorted by vaddr. */
+/* Index of the module's function at a vaddr, or UINT32_MAX. Functions are sorted by vaddr. A module
+ * may have a hundred thousand, and the debug information asks for each. */
 static uint32_t function_at(const struct hook_module *h, uint64_t vaddr)
 {
 	uint32_t low = 0, high = h->n;
@@ -467,7 +474,8 @@ void arguments_plan_registers(struct argument_plan *plan, const char *returns)
 	free(takes);
 }
 
-/* A function that may leave its stack stays hooked all the same: the agent has to see it. */
+/* A function that may leave its stack stays hooked all the same: the agent has to see it.
+ * (longjmp() and its kin: without the hook the calls below would never end.) */
 void arguments_untrace(struct module *mod, uint32_t i)
 {
 	mod->selected[i] = mod->hooks->entries[i].leaves ? SELECT_NONLOCAL : SELECT_NO;
@@ -642,7 +650,8 @@ static void count_judged(const struct argument_specs *w, uint32_t i,
 }
 
 /* The plan is kept only if there is a prototype to be shown; whatever else it has goes with it.
- * manual: what is known is the manual's. */
+ * manual: what is known is the manual's. Functions come in the order of their numbers: so the list
+ * is sorted for arguments_of(). */
 static void plan_known(const struct argument_specs *w, uint32_t i,
 		       const struct sym_arguments *known, bool manual,
 		       struct argument_count *count)

@@ -24,8 +24,8 @@
 #define REGISTERS 6u
 _Static_assert(CONDITION_VALUES == PROTOTYPE_PARAMETERS, "a value for each parameter");
 
-/* at: bytes from the condition's beginning, from which the column in the user's whole text is
- * made. */
+/* at: bytes from the condition's beginning, from which the column in the user's whole text is made.
+ * The condition is the text's end, so that the lengths of both tell where it begins. */
 int condition_error(const struct function_pattern *p, size_t at, struct err *err,
 		    const char *format, ...)
 {
@@ -50,7 +50,8 @@ struct compared {
 	size_t n; /* of fields */
 };
 
-/* The type words by which a filter knows what it compares; NULL: it cannot compare such values. */
+/* The type words by which a filter knows what it compares; NULL: it cannot compare such values.
+ * Every number is a "long" for it: size and sign are the field's own. */
 static const char *field_type(const struct prototype_value *v)
 {
 	switch ((enum prototype_type)v->type) {
@@ -161,7 +162,8 @@ static int tell_fault(const struct compared *c, const struct function_pattern *p
 			       filter_fault_sentence(f));
 }
 
-/* Whether the filter reads the argument at this place of the record. */
+/* Whether the filter reads the argument at this place of the record. FILTER_NEVER compares nothing:
+ * its offset is none. */
 static bool is_read(const struct filter_program *filter, uint16_t at)
 {
 	for (uint16_t i = 0; i < filter->n; i++)
@@ -340,7 +342,8 @@ static bool returns_float(const char *prototype, struct prototype_value *v)
 	return yes;
 }
 
-/* Where `&`, which compares bits, stands in a condition; its length: it does not. */
+/* Where `&`, which compares bits, stands in a condition; its length: it does not. `&&` is skipped
+ * as a whole, or its second half would be taken for one. */
 static size_t find_bits(const char *condition)
 {
 	size_t n = strlen(condition);
@@ -397,7 +400,9 @@ static bool reads_text(const struct filter_program *program)
 	return false;
 }
 
-/* No allocation, no failure: what cannot be compared does not hold. */
+/* No allocation, no failure: what cannot be compared does not hold. NaN is neither less nor greater
+ * than anything, and has no place in the order of whole numbers. The record is zeroed, so that a
+ * text which is cut has its NUL. */
 bool condition_holds(const struct filter_program *program, const char *prototype,
 		     const struct condition_value *v)
 {
@@ -434,7 +439,9 @@ uint64_t condition_bytes(const struct condition *c)
 	return condition_filter_at(c) + c->filter->bytes;
 }
 
-/* The register whose lowest bytes are the number that the filter's instruction tests. */
+/* The register whose lowest bytes are the number that the filter's instruction tests. Only a value
+ * that a FETCH_REG puts straight into the record: what is loaded has to be fetched before it can be
+ * tested. */
 static uint8_t register_of(const struct fetch_program *fetch, const struct filter_insn *insn)
 {
 	for (uint32_t k = 0; k + 1 < fetch->n; k++) {

@@ -11,7 +11,8 @@
 /* longest text: a list may have been read from a file of any length */
 #define SETTING_MOST (64u << 10)
 
-/* Takes file and text over; drops the text's last newline. */
+/* Takes file and text over; drops the text's last newline. Files of the tree end with one; in a
+ * list of settings it would be an empty line. */
 static void add_setting(struct trace_info *info, char *file, char *text, bool chosen)
 {
 	size_t n = strlen(text);
@@ -44,7 +45,8 @@ static char *read_setting(const struct settings *s, const char *file)
 	return all;
 }
 
-/* chosen: the text differs from the usual one. */
+/* chosen: the text differs from the usual one. Texts are compared, not settings: so each file is
+ * known to this function by its name alone. */
 static void describe_file(struct trace_info *info, const struct settings *s,
 			  const struct settings *usual, const char *file)
 {
@@ -66,7 +68,8 @@ static void describe_options(struct trace_info *info, const struct settings *s,
 	add_setting(info, mem_strdup("trace_options"), settings_read(s, "trace_options"), false);
 }
 
-/* Tells "events/SYSTEM/EVENT/FILE" for a name in set_event's form. */
+/* Tells "events/SYSTEM/EVENT/FILE" for a name in set_event's form. Only the first colon parts
+ * system and event. */
 static void describe_of_event(struct trace_info *info, const char *name, const char *file,
 			      const char *text)
 {
@@ -167,7 +170,8 @@ void describe_ring_add_before(struct trace_info *info, const uint64_t *records, 
 	add_setting(info, mem_strdup(DESCRIBE_RING_BEFORE), out_text_end(&o), true);
 }
 
-/* Ends at the first word that is no number. */
+/* Ends at the first word that is no number. The text is a trace file's, which anybody may have
+ * written: what is taken is bounded by its length. */
 void describe_ring_before(const struct trace_info *info,
 			  void (*take)(void *context, size_t thread, uint64_t records),
 			  void *context)

@@ -142,7 +142,8 @@ static bool module_describes(const struct module *mod, const struct event_entry 
 	return false;
 }
 
-/* Adds a site: its nop becomes a jump to its slow path. */
+/* Adds a site: its nop becomes a jump to its slow path. The nop is expected there, since the
+ * program may have patched its text itself. */
 static void add_site(struct module *mod, const struct static_site *s)
 {
 	struct event_site *site = vec_add(&mod->sites.at);

@@ -75,7 +75,8 @@ static uint32_t patch_function(const struct module *mod, uint32_t i)
 }
 
 /* Adds the patch that leads from the function to its trampoline; two for a short jump. Direct calls
- * are only noted: they are redirected when everything else is in place. */
+ * are only noted: they are redirected when everything else is in place. The island's jump stands
+ * before the short one, which leads to it: whoever dies in between leaves a program that runs. */
 static int redirect_function(struct patch_job *j, uint32_t i, uint64_t from,
 			     uint64_t trampoline)
 {
@@ -132,7 +133,8 @@ static int by_offset(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* The list of islands, and the unwind table. */
+/* The list of islands, and the unwind table. Without room for them, or out of reach, r->rule stays
+ * 0: functions are hooked all the same, and unwinders do not see through their trampolines. */
 static void write_rule(struct patch_job *j, struct patch_region *r)
 {
 	const struct module *mod = j->mod;
@@ -200,7 +202,9 @@ static int write_arguments(struct patch_job *j, uint32_t i)
 	return 0;
 }
 
-/* Emits a function's trampoline, and adds its patch. Negative: no room, or out of reach. */
+/* Emits a function's trampoline, and adds its patch. Negative: no room, or out of reach. After a
+ * failure j->used may have passed the arguments' site: that room is lost, and nothing refers to
+ * it. */
 static int hook_one(struct patch_job *j, uint32_t i)
 {
 	const struct hook_plan_entry *e = &j->mod->hooks->entries[i];
@@ -294,7 +298,9 @@ static uint64_t arguments_room(const struct module *mod, uint32_t i)
 	return bytes ? patch_aligned(bytes) + patch_aligned(code) : 0;
 }
 
-/* Each function's trampoline, and its entries in the lists; the table of all. */
+/* Each function's trampoline, and its entries in the lists; the table of all. It has to be no less
+ * than what is written (hook_one(), write_layouts()), or functions at the end are refused for want
+ * of room. */
 static uint64_t functions_room(const struct module *mod, const struct image_request *req)
 {
 	uint64_t bytes = 2 * PATCH_ALIGN + unwind_rule_bytes();

@@ -44,7 +44,8 @@ int objects_none_watched(const struct object_count *c, const struct follow_recor
 
 /* --- one function ----------------------------------------------------------------------------- */
 
-/* Conditions first, then what is shown: the order of fields in a record. */
+/* Conditions first, then what is shown: the order of fields in a record. tell_object() and
+ * fetch_object() go by it: the parameters of the prototype and the instructions are in step. */
 static const struct follow_field *field_of(const struct follow_plan *plan, uint32_t i)
 {
 	return i < plan->n_tests ? &plan->tests[i].field : &plan->shown[i - plan->n_tests];
@@ -211,7 +212,8 @@ static bool may_leave_out(const struct module *mod, uint32_t i)
 	return !mod->hooks->entries[i].leaves && mod->hooks->language != SYM_LANG_GO;
 }
 
-/* False: no argument that points to the type can be found. */
+/* False: no argument that points to the type can be found. Objects are left out from the last one
+ * on until the rest fits in a record: some are better than none. */
 static bool plan_function(const struct module *mod, const struct sym_arguments *known,
 			  const struct follow_recording *spec, struct argument_plan *out)
 {
@@ -230,7 +232,8 @@ static bool plan_function(const struct module *mod, const struct sym_arguments *
 
 /* --- a module --------------------------------------------------------------------------------- */
 
-/* Functions that take the type, without those that were planned. */
+/* Functions that take the type, without those that were planned. Both lists are sorted by address,
+ * so that one walk through them suffices. */
 static void count_others(const struct module *mod, const struct sym_arguments_list *list,
 			 struct object_count *count)
 {
@@ -264,7 +267,8 @@ static void read_takers(const struct modules *m, const struct module *mod,
 	sym_close(file);
 }
 
-/* By debug information: only functions that take the type stay traced. */
+/* By debug information: only functions that take the type stay traced. A function of which the
+ * debug information says nothing is left out, too: it could not tell which object it is about. */
 static void plan_takers(struct modules *m, struct module *mod, const struct follow_recording *spec)
 {
 	struct object_count count = { 0 };

@@ -20,6 +20,7 @@
 #include "shared/probe.h"
 #include "sym/usdt.h"
 
+/* Files whose markers, prober and calls stay in memory: more than a program maps, mostly. */
 #define KEPT 64
 
 /* --- files ---------------------------------------------------------------------------------- */
@@ -35,7 +36,9 @@ struct marked { /* one file, and its markers */
 	bool calls_known;
 };
 
-/* `used` of an empty place is 0, so that empty places are taken first. */
+/* `used` of an empty place is 0, so that empty places are taken first. Plans and pointers that a
+ * marked file gives out are valid only with the lock held: the next file may take its place. So
+ * places of events are copies. */
 static struct marked kept[KEPT];
 static uint64_t clock_of_use;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -57,7 +60,8 @@ static void read_markers(struct marked *m, int fd, const char *path)
 		sym_usdt_bytes(m->notes.bytes, m->notes.n, &m->markers);
 }
 
-/* Lock held. NULL: the file cannot be read. */
+/* Lock held. NULL: the file cannot be read. A file is known by its struct stat, not by its path: a
+ * library that was replaced is another file. */
 static struct marked *marked_file(int fd, const char *path)
 {
 	struct marked *m = &kept[0];
@@ -146,7 +150,8 @@ const struct event_provider usdt_provider = {
 
 /* --- places --------------------------------------------------------------------------------- */
 
-/* The event may come from another file, where the arguments were wider. */
+/* The event may come from another file, where the arguments were wider. Field 0 is __probe_ip,
+ * which is no argument. */
 static struct usdt_fields fields_of(const struct event_format *e)
 {
 	struct usdt_fields f = { 0 };
@@ -222,7 +227,7 @@ static int by_address(const void *a, const void *b)
 }
 
 /* Most files make no system call, and reading their instructions takes long: so first a search for
- * the bytes. */
+ * the bytes. The answer is kept with the file, for each process that maps it asks again. */
 static bool may_call(struct marked *m, int fd, const char *path)
 {
 	struct elf_file file;
@@ -255,7 +260,8 @@ static void add_calls(struct marked *m, int fd, const char *path, const struct e
 	call_points_add(&m->calls, set, out);
 }
 
-/* A traced function has its own hook behind endbr64: a probe at the same place can share it. */
+/* A traced function has its own hook behind endbr64: a probe at the same place can share it. Two
+ * patches at the two places would overlap, and one of them be refused. */
 static uint64_t entry_of(const struct sym_module *m, uint64_t vaddr)
 {
 	const uint8_t *p = sym_bytes(m, vaddr, CODE_LANDING_BYTES);
@@ -390,7 +396,8 @@ struct probe_returns probes_returns(int fd, const char *path, uint64_t offset)
 	return out;
 }
 
-/* Adds one place of the event, where d is. */
+/* Adds one place of the event, where d is. The program is a copy, since the definition may be
+ * removed while the plan is used; of d->entry it matters only whether there is one. */
 static void add_place(const struct hook_probe *plan, int64_t behind, const struct event_set *set,
 		      const struct event_entry *e, const struct probe_definition *d,
 		      probe_points *out)
@@ -408,7 +415,8 @@ static void add_place(const struct hook_probe *plan, int64_t behind, const struc
 	*vec_add(out) = p;
 }
 
-/* Lock held. Adds the place where a call's arguments are kept for its return. */
+/* Lock held. Adds the place where a call's arguments are kept for its return. Nothing is recorded
+ * there: it has no filter, no stack and no scopes. */
 static void add_entry(struct marked *m, const struct event_entry *e,
 		      const struct probe_definition *d, probe_points *out)
 {
@@ -529,7 +537,8 @@ static void add_handler(struct marked *m, const struct event_set *set, uint64_t 
 	*vec_add(out) = p;
 }
 
-/* Uses what probes_find has found, which is kept. */
+/* Uses what probes_find has found, which is kept. If another file has taken the place meanwhile,
+ * its calls are not known, and no reason is told. */
 enum hook_reason probes_hidden_handlers(int fd)
 {
 	enum hook_reason reason = REASON_NONE;

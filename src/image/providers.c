@@ -59,7 +59,8 @@ void providers_catalogue(int fd, const char *path, struct event_catalogue *c)
 
 /* --- names of no event ---------------------------------------------------------------------- */
 
-/* Offers all names, with their systems if `name` has one. The caller frees them. */
+/* Offers all names, with their systems if `name` has one. The caller frees them. The list ends with
+ * NULL. `near` points into it, so that the best one is copied before it goes. */
 static char **offer_names(struct nearest *near, const char *name, struct event_catalogue *c)
 {
 	uint32_t n = events_n(c), used = 0;

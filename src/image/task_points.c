@@ -10,7 +10,8 @@
 #include "event/tasks.h"
 #include "shared/calls.h"
 
-/* Sets of kinds: a new task, its end, a program that begins; a wait. */
+/* Sets of kinds: a new task, its end, a program that begins; a wait. Kinds are numbers of enum
+ * task_event, fewer than 32. */
 #define BIT(kind) (1u << (kind))
 #define NEW (BIT(TASK_NEWTASK) | BIT(TASK_SCHED_FORK))
 #define END (BIT(TASK_EXIT) | BIT(TASK_SCHED_EXIT))
@@ -36,7 +37,8 @@ static const struct { uint32_t number; bool behind; uint32_t kinds; } places[] =
 	{ SYS_prctl, false, BIT(TASK_RENAME) }, { SYS_rt_sigaction, false, BIT(TASK_SIGNAL) },
 };
 
-/* The event, and its kind in *kind; NULL if it is no task event, or none that is armed. */
+/* The event, and its kind in *kind; NULL if it is no task event, or none that is armed. *kind
+ * counts only with an event. */
 static const struct event_entry *armed_task(const struct event_set *set, uint32_t index,
 					    enum task_event *kind)
 {
