@@ -38,7 +38,8 @@ static int write_column(struct wide *w, struct sql_word word, const struct wide_
 static int write_part(struct wide *w, size_t x, const struct wide_names *n, FILE *to,
 		      unsigned *operators);
 
-/* Numbers below 0 are not in the grammar of histograms. */
+/* Numbers below 0 are not in the grammar of histograms. The negation is unsigned: that of INT64_MIN
+ * does not fit in an int64_t. */
 static void write_constant(int64_t number, FILE *to)
 {
 	if (number < 0)
@@ -71,7 +72,8 @@ static int write_operand(struct wide *w, size_t x, const struct wide_names *n, F
 	return r;
 }
 
-/* operators counts those of the whole value, which the kernel bounds. */
+/* operators counts those of the whole value, which the kernel bounds. (HIST_FIELD_EXPR:
+ * parse_expr() of trace_events_hist.c refuses a deeper one, "Too many subexpressions (3 max)".) */
 static int write_binary(struct wide *w, const struct sql_expr *e, const struct wide_names *n,
 			FILE *to, unsigned *operators)
 {

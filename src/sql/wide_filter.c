@@ -90,7 +90,8 @@ static int write_compare(struct wide *w, const struct sql_node *n, bool deferred
 	return e;
 }
 
-/* Each level has parentheses of its own. */
+/* Each level has parentheses of its own. So conditions can be joined by && without a look at their
+ * operators. */
 static int write_condition(struct wide *w, size_t node, bool deferred, FILE *to)
 {
 	const struct sql_node *n = &w->t.s->nodes.at[node];

@@ -39,7 +39,8 @@ static char *number_name(void *arg, size_t column)
 	return mem_printf("c%zu", column);
 }
 
-/* The text by which expressions are compared, for free(); NULL: the fault. */
+/* The text by which expressions are compared, for free(); NULL: the fault. `a+b` and `a + b` are
+ * one, for they are written anew; `b+a` is another. */
 static char *text_of(struct wide *w, size_t x)
 {
 	const struct wide_names names = { number_name, NULL };
@@ -68,7 +69,8 @@ static int is_equal(struct wide *w, size_t x, size_t y)
 
 /* --- keys ------------------------------------------------------------------------------------- */
 
-/* A label stands for what it labels. */
+/* A label stands for what it labels. Only in GROUP BY, HAVING and ORDER BY (w->labels): in SELECT a
+ * word is always a field, or `SELECT a+1 AS a` would lead into itself. */
 static size_t behind_label(const struct wide *w, size_t x)
 {
 	const struct sql_expr *e = expr_at(w, x);
@@ -121,7 +123,8 @@ static int find_keys(struct wide *w)
 	return e;
 }
 
-/* The key's number; -1: it is none, or has a fault, which write_value() finds. */
+/* The key's number; -1: it is none, or has a fault, which write_value() finds. The fault that was
+ * told meanwhile is written over by that one. */
 static int key_of(struct wide *w, size_t x)
 {
 	for (size_t i = 0; i < w->keys.n; i++)
@@ -192,7 +195,8 @@ static int check_argument(struct wide *w, size_t x)
 	return r;
 }
 
-/* The mean is exact, the others are the histogram's own values. */
+/* The mean is exact, the others are the histogram's own values. `* 1.0` makes SQLite divide as
+ * reals do. Percentiles are those of the histogram's own buckets. */
 static int write_call(struct wide *w, const struct sql_expr *e, FILE *to)
 {
 	size_t value;
@@ -224,7 +228,9 @@ static int write_cast(struct wide *w, size_t x, FILE *to)
 	return r;
 }
 
-/* Each level in parentheses: precedence is the statement's, not SQLite's. */
+/* Each level in parentheses: precedence is the statement's, not SQLite's. The operator is one of
+ * parse_wide.c's table, never the user's text: nothing of the statement reaches SQLite but numbers,
+ * and strings and headings in quotes. */
 static int write_binary(struct wide *w, const struct sql_expr *e, FILE *to)
 {
 	int r;
