@@ -9,6 +9,7 @@
 #include "store/info.h"
 
 #define ENOUGH (1u << 20) /* bytes of one call; the rest goes into the next packet */
+/* A module of any size comes in pieces, so that a call can stop at ENOUGH. */
 #define PIECE 16384u      /* functions or sites of one item */
 
 struct written_image {
@@ -70,7 +71,8 @@ static void put_item(struct bytes *out, enum info_item type, const struct bytes 
 	bytes_put(out, content->at, content->n);
 }
 
-/* Writes w->item unless it equals the one written last. */
+/* Writes w->item unless it equals the one written last. The sum's lowest bit is given up for "never
+ * written". Two items of one sum, one in 2^31, would leave the old one in the file. */
 static void put_changed(struct info_writer *w, enum info_item type, uint32_t *crc,
 			struct bytes *out)
 {
@@ -257,7 +259,8 @@ static void write_messages(struct info_writer *w, const struct trace_info *info,
 	w->notes_done = true;
 }
 
-/* Encodes functions [first, first + n) of module i, n at most PIECE, into w->item. */
+/* Encodes functions [first, first + n) of module i, n at most PIECE, into w->item. Each item begins
+ * again from 0: a reader can take one without those before it. */
 static void encode_functions(struct info_writer *w, const struct trace_module *m, size_t i,
 			     size_t first, size_t n)
 {
@@ -285,7 +288,8 @@ static size_t piece_of(size_t done, size_t n)
 	return n - done < PIECE ? n - done : PIECE;
 }
 
-/* A sum that depends on the order of the pieces. */
+/* A sum that depends on the order of the pieces. An XOR alone would not see two pieces that were
+ * swapped. */
 static uint32_t crc_add(uint32_t sum, const struct bytes *b)
 {
 	return (sum << 1 | sum >> 31) ^ crc32c(b->at, b->n);
@@ -405,7 +409,8 @@ static bool module_is_whole(const struct info_writer *w, const struct trace_info
 	       w->modules.at[i].strings >= info->modules.at[i].strings.n;
 }
 
-/* A module that was written is not looked at again before the end. */
+/* A module that was written is not looked at again before the end. One at a time: a call that stops
+ * at ENOUGH goes on in the same module, whose item it has written. */
 static void new_modules(struct info_writer *w, const struct trace_info *info, struct bytes *out)
 {
 	size_t i;
@@ -461,7 +466,8 @@ static void new_threads(struct info_writer *w, const struct trace_info *info, st
 	}
 }
 
-/* Behind the threads that they are of. A thread whose name is not to be told has no others. */
+/* Behind the threads that they are of. A thread whose name is not to be told has no others. The
+ * loop stops at one whose thread has to wait for the next call, and comes back to it. */
 static void new_renames(struct info_writer *w, const struct trace_info *info, struct bytes *out)
 {
 	for (; w->renames < info->renames.n && out->n < ENOUGH; w->renames++) {
@@ -518,7 +524,8 @@ static void put_sites(struct info_writer *w, const struct trace_info *info, size
 	put_item(out, INFO_SITES, b);
 }
 
-/* Writes the sites that had no address when they were written and have one now. */
+/* Writes the sites that had no address when they were written and have one now. A program reserves
+ * a site's number before it writes the address (agent/site.c): who reads between the two sees 0. */
 static void fill_holes(struct info_writer *w, const struct trace_info *info, size_t i,
 		       struct bytes *out)
 {

@@ -22,7 +22,7 @@
 #include "store/info.h"
 
 /* Reads n bytes at offset. False if there are fewer; *error is set if the end of the file is not
- * the reason. */
+ * the reason. pread() leaves the descriptor's position alone, which all reading threads share. */
 static bool read_bytes(int fd, uint64_t offset, uint8_t *to, size_t n, int *error)
 {
 	while (n) {
@@ -146,7 +146,8 @@ static uint64_t end_of(const struct packet_entry *entry)
 }
 
 /* Whether the index lists packets in order, without overlap, before the index itself. Readers rely
- * on offsets from it. */
+ * on offsets from it. The differences are taken only where they cannot wrap: offsets are below
+ * `end` by then. */
 static bool index_ascends(const struct packet_index *entries, uint64_t end)
 {
 	uint64_t least = FILE_HEADER_SIZE;
@@ -252,7 +253,9 @@ static int read_info(struct store_reader *r, struct loader *l, struct err *err)
 
 /* Sorts record packets by thread, in three passes: count each thread's, sum up where each thread's
  * begin, put each packet in its place. The counts stand two places ahead, so that `first` ends up
- * as the table of beginnings. */
+ * as the table of beginnings. Counting sort keeps the order of the file within a thread, which is
+ * that of time. The numbers are 32 bits: a packet has 24 bytes at least, and more of them would be
+ * a file of 100 GB. */
 static int group_packets(struct store_reader *r, struct err *err)
 {
 	size_t threads = r->info->threads.n, n = 0;

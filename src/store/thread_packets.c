@@ -112,7 +112,9 @@ static void make_ready(struct loader *l, size_t words)
 	l->room = words;
 }
 
-/* 1: words are there to be unpacked; 0: the thread's packets are used up; -errno and *err. */
+/* 1: words are there to be unpacked; 0: the thread's packets are used up; -errno and *err. The
+ * loader's words stay until its next packet: events that point into them (payloads) have to be used
+ * up by then. */
 int thread_packets_load(struct store_reader *r, struct thread_packets *t, struct loader *l,
 			struct err *err)
 {
@@ -189,7 +191,9 @@ struct store_cursor *store_cursor_open_at(struct store_reader *r, uint32_t threa
 	return c;
 }
 
-/* When part number `part` of a thread begins: its records before that are its share. */
+/* When part number `part` of a thread begins: its records before that are its share. Words are
+ * counted, not packets, for packets of a quiet thread are small. The last packet is never passed:
+ * its time is read. */
 static uint64_t part_begins(const struct store_reader *r, uint32_t thread, unsigned part,
 			    unsigned parts)
 {
