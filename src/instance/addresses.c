@@ -16,7 +16,8 @@
 /* --- files -------------------------------------------------------------------------- */
 
 /* Two modules are one file if build-id, path, size and number of functions agree. Files without a
- * build-id are compared by the rest. */
+ * build-id are compared by the rest. So a library that several programs map has one address for
+ * all, and a raw record can be read without its process. */
 static bool is_same_file(const struct trace_module *a, const struct trace_module *b)
 {
 	return a->build_id_len == b->build_id_len &&
@@ -66,7 +67,8 @@ static uint64_t base_for(struct addresses *a, const struct trace_info *info, uin
 }
 
 /* Places the modules that joined info since the last call. The order of info->modules decides who
- * stays in place. */
+ * stays in place. A base never changes: addresses were given out by it, and are in readers'
+ * files. */
 static void update_modules(struct addresses *a, const struct trace_info *info)
 {
 	for (size_t i = a->bases.n; i < info->modules.n; i++) {
@@ -106,7 +108,8 @@ static uint64_t return_address(struct addresses *a, const struct trace_info *inf
 	return addresses_resolve(a, info, image, address, tsc);
 }
 
-/* Returns the cache entry of id i, growing the table by doubling; 0 means not looked up yet. */
+/* Returns the cache entry of id i, growing the table by doubling; 0 means not looked up yet. The id
+ * has been found in info before: a made-up one makes no table. */
 static uint64_t *place_for(struct address_map *map, uint32_t i)
 {
 	if (i >= map->n) {

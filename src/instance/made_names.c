@@ -65,7 +65,8 @@ struct made_names *made_names_new(struct trace_info *info)
 	return n;
 }
 
-/* Forgets what was read of a file. */
+/* Forgets what was read of a file. made_bytes is the sum over all files of the session, which
+ * MADE_NAMES_BYTES bounds. */
 static void drop_code(struct made_names *n, struct made_file *f)
 {
 	n->info->made_bytes -= made_code_bytes(&f->code);
@@ -106,7 +107,8 @@ static size_t add_dump(struct made_code *m, const void *bytes, size_t n)
 	return made_code_add_dump(m, bytes, n);
 }
 
-/* Takes bytes of a file, as far as the session has room; returns how many were whole entries. */
+/* Takes bytes of a file, as far as the session has room; returns how many were whole entries. A
+ * limit of 0 would be none: a file for which nothing is left gets 1 byte. */
 static size_t take_bytes(struct made_names *n, struct made_file *f, add_bytes *add,
 			 const char *bytes, size_t size)
 {
@@ -139,7 +141,8 @@ static bool is_rewritten(const struct made_file *f, int fd)
 }
 
 /* Takes what has come to the file since the last time. What does not end within a buffer is never
- * taken, and nothing behind it. */
+ * taken, and nothing behind it. The bytes are counted over all versions of the file (`took`), or a
+ * program that writes it anew for ever would keep brace reading. */
 static void read_more(struct made_names *n, struct made_file *f, int fd, add_bytes *add)
 {
 	char *buffer = NULL;
@@ -232,7 +235,8 @@ static struct made_image *image_of(struct made_names *n, uint32_t image)
 }
 
 /* Forgets programs that have ended, once a record comes that is younger than that: records come in
- * order of time. */
+ * order of time. The end is noted when it is first seen: the last records may still be on their way
+ * then. */
 static void leave_ended(struct made_names *n, uint64_t tsc)
 {
 	for (size_t i = 0; i < n->images.n; i++) {
@@ -287,7 +291,8 @@ static void narrow(struct trace_module *made, const struct trace_info *info, uin
 	}
 }
 
-/* A module with one function. Addresses in its "file" are those in memory. */
+/* A module with one function. Addresses in its "file" are those in memory. Takes over `file`. A
+ * name of 0 is none, so that the text begins at 1. */
 static struct trace_module module_of(uint32_t image, const struct made_code_entry *e,
 				     const char *name, char *file)
 {
@@ -309,7 +314,8 @@ static struct trace_module module_of(uint32_t image, const struct made_code_entr
 	return m;
 }
 
-/* Code that stood at its place before ends where this was first seen. */
+/* Code that stood at its place before ends where this was first seen. vec_add() may move the
+ * modules: `was` and `found` are not used behind it. */
 static void add_function(struct made_names *n, const struct made_image *m, bool dumped,
 			 const struct made_code_entry *e, uint64_t address, uint64_t tsc)
 {

@@ -60,6 +60,8 @@ struct stacks {
 
 /* --- at which calls --------------------------------------------------------------------- */
 
+/* Lists name functions by their symbols; a function without one is met by the name that is shown
+ * for it. */
 static bool look_up(const struct stacks *s, uint32_t fn)
 {
 	const struct trace_module *m;
@@ -104,8 +106,9 @@ static void forget_checks(struct stacks *s)
 
 /* --- where the stack is ------------------------------------------------------------------ */
 
-/* Finds the mapping that has the address. False: the process is gone, or nothing is mapped
- * there. */
+/* Finds the mapping that has the address. False: the process is gone, or nothing is mapped there.
+ * `end` is right above a return address, and may be the end of the mapping: so the ends are
+ * compared the other way round than an address's. */
 static bool find_in(pid_t pid, uint64_t at, struct thread_stack *t)
 {
 	struct maps maps = { 0 };
@@ -150,7 +153,8 @@ static void save_deepest(struct thread_stack *t)
 }
 
 /* Compares the call's depth with the deepest so far. `end` is the address right above its return
- * address. */
+ * address. A call on another stack (a coroutine's, a signal's) would seem as deep as the distance
+ * of the two. */
 static void look_at_stack(struct stacks *s, struct thread_stack *t, uint64_t end,
 			  const struct call_step *step)
 {
@@ -191,7 +195,8 @@ static void enter_call(struct stacks *s, struct thread_stack *t, const struct ca
 		look_at_stack(s, t, f.end, step);
 }
 
-/* The step of one call, from the trackers. */
+/* The step of one call, from the trackers. The copy is made before the return, when `now` still has
+ * the frames. */
 static void follow_step(void *arg, const struct call_step *step)
 {
 	struct stacks *s = arg;
@@ -225,7 +230,8 @@ static struct thread_stack *stacks_thread(struct stacks *s, uint32_t thread)
 	return t;
 }
 
-/* Feeds one event. The place that an EVENT_AT tells belongs to the very next call. */
+/* Feeds one event. The place that an EVENT_AT tells belongs to the very next call. Any other event
+ * in between means that the next call's place is not told. */
 static void feed_event(struct stacks *s, const struct event *e)
 {
 	struct thread_stack *t = s->now;
@@ -325,6 +331,7 @@ void stacks_begin(struct stacks *s, const struct settings *settings, uint64_t ts
 	stacks_configure(s, settings);
 }
 
+/* The pump has taken all records by then (profiling.c): calls that are open stay unfinished. */
 void stacks_end(struct stacks *s, uint64_t tsc)
 {
 	s->to = tsc;
@@ -332,6 +339,7 @@ void stacks_end(struct stacks *s, uint64_t tsc)
 		unfollow_thread(s->threads.at[i]);
 }
 
+/* floor: bytes, as they are written to stack_max_size: only deeper stacks are found from now on. */
 void stacks_reset(struct stacks *s, uint64_t floor)
 {
 	s->floor = floor;
