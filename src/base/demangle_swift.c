@@ -21,6 +21,8 @@
 #define STACK_MOST 128u
 #define SHARED_MOST 512u  /* substitutions */
 #define TEXT_MOST 2048u   /* bytes of a text */
+/* A substitution may double a text with a few characters: without bounds a symbol of 100 bytes
+ * would fill the memory. */
 #define SUM_MOST (1u << 18) /* of all texts */
 #define ARGUMENTS_MOST 64u
 
@@ -142,7 +144,8 @@ static void push_type(struct swift *w, const char *text)
 	push(w, of_text(TYPE, text));
 }
 
-/* Later parts of the symbol may mean this one again. */
+/* Later parts of the symbol may mean this one again. Their order is the mangler's own: an operator
+ * that shares too much or too little makes all later ones mean something else. */
 static struct piece share(struct swift *w, struct piece n)
 {
 	if (w->n_shared == SHARED_MOST)
@@ -184,7 +187,7 @@ static bool next_is(struct swift *w, char c)
 }
 
 /* -1: none stands there. The limit keeps a long row of digits from overflowing. The digit behind it
- * fails then. */
+ * fails then. (A length beyond the symbol's end is found by whoever reads so many characters.) */
 static int natural(struct swift *w)
 {
 	int n = 0;
@@ -250,7 +253,8 @@ static const char *read_words(struct swift *w, const char *text, bool *more)
 	return text;
 }
 
-/* Appends a character in UTF-8. */
+/* Appends a character in UTF-8. At most 4 bytes: read_puny() refuses what is no character of
+ * Unicode. */
 static size_t put_character(char *to, uint32_t c)
 {
 	if (c < 0x80)
@@ -284,7 +288,9 @@ static int puny_digit(char c)
 
 #define POINTS_MOST 128u
 
-/* The next difference of the text, a number of variable length; -1: there is none. */
+/* The next difference of the text, a number of variable length; -1: there is none. 36, 1 and 26 are
+ * RFC 3492's base, tmin and tmax. value and weight are checked before each step, so that the
+ * product stays within 64 bits. */
 static int64_t puny_delta(const char **s, const char *end, uint32_t bias)
 {
 	int64_t value = 0, weight = 1;

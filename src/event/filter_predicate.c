@@ -39,7 +39,8 @@ static char current_char(const struct predicate *p)
 	return p->b->text[p->at];
 }
 
-/* Skips the word if the text goes on with it. */
+/* Skips the word if the text goes on with it. b->text ends with a NUL, so that the comparison stops
+ * there. */
 static bool skip_word(struct predicate *p, const char *word)
 {
 	size_t n = strlen(word);
@@ -93,7 +94,8 @@ static bool compare_op(uint16_t size)
 	return size == 1 || size == 2 || size == 4 || size == 8;
 }
 
-/* Reads a number as kstrtoull() does: 0x.., 0.., decimal; all of the n characters. */
+/* Reads a number as kstrtoull() does: 0x.., 0.., decimal; all of the n characters. The text is not
+ * cut at the number's end: strtoull() would read on, and take blanks and signs. */
 static int number_of(const char *s, size_t n, uint64_t *v)
 {
 	unsigned base = n && s[0] == '0' ? n > 2 && (s[1] | 32) == 'x' ? 16 : 8 : 10;

@@ -25,7 +25,8 @@
 
 static VEC(struct outside_allowed *) allowed;
 
-/* Compared as it was allowed, word for word: no quoting can make another command of it. */
+/* Compared as it was allowed, word for word: no quoting can make another command of it. Not locked:
+ * the list is complete before a second thread begins. */
 static const struct outside_allowed *find_allowed(const char *text)
 {
 	for (size_t i = 0; i < allowed.n; i++)
@@ -155,7 +156,8 @@ struct outside_line {
 	const char *rest, *end;      /* the `if`; NULL: none; and what ends it */
 };
 
-/* Returns the end without " [5 sent, 0 dropped]", which a shown line has behind it. */
+/* Returns the end without " [5 sent, 0 dropped]", which a shown line has behind it. Users copy
+ * shown lines to write them again; the counts are no part of the trigger. */
 static const char *cut_counts(const char *at, const char *end)
 {
 	static const char dropped[] = " dropped]";
@@ -184,7 +186,8 @@ static const char *cut_end(const char *at, const char *end)
 	}
 }
 
-/* Where the `if` between blanks begins; `end`: there is none. n is not 0. */
+/* Where the `if` between blanks begins; `end`: there is none. n is not 0. It stands behind at least
+ * one character, so that p[-1] is there. */
 static const char *find_if(const char *at, const char *end)
 {
 	for (const char *p = at + 1; p + 3 <= end; p++)

@@ -152,7 +152,8 @@ static size_t add_expr(struct sql_scan *p, struct sql_expr x)
 	return p->s->exprs.n - 1;
 }
 
-/* A minus that the number's word begins with is an operator behind a value. */
+/* A minus that the number's word begins with is an operator behind a value. token_next() cannot
+ * know: `a -3` is a difference, and `= -3` a number. The scan goes on behind the minus alone. */
 static void split_minus(struct sql_scan *p)
 {
 	if (p->token != TOKEN_NUMBER || p->s->text[p->word.at] != '-')
@@ -186,7 +187,8 @@ static int parse_inner(struct sql_scan *p, size_t level, size_t *out)
 	return e;
 }
 
-/* A number with a sign or of another base is one word here. */
+/* A number with a sign or of another base is one word here. strtoll() reads it whole or not at all:
+ * 12ab is refused, not cut. */
 static int parse_number(struct sql_scan *p, size_t *out)
 {
 	const char *at = p->s->text + p->word.at;
@@ -303,7 +305,8 @@ static int parse_not(struct sql_scan *p, size_t *out)
 	return e;
 }
 
-/* One side of an operator of the level: the next level that binds more tightly. */
+/* One side of an operator of the level: the next level that binds more tightly. NOT has its place
+ * between AND and the comparisons, and is no row of the table, for it has one operand. */
 static int parse_operand(struct sql_scan *p, size_t level, size_t begin, size_t *out)
 {
 	if (level + 1 == LEVEL_NOT)
@@ -332,7 +335,8 @@ static int parse_level(struct sql_scan *p, size_t level, size_t *out)
 
 /* --- parts of the statement ------------------------------------------------------------------- */
 
-/* A value and its label. Its text is kept, too: it is the heading where there is no label. */
+/* A value and its label. Its text is kept, too: it is the heading where there is no label. The next
+ * word's begin ends it: the blanks between belong to neither. */
 static int parse_item(struct sql_scan *p)
 {
 	struct sql_item i = { .a = p->word };
@@ -352,7 +356,8 @@ static int parse_item(struct sql_scan *p)
 	return e;
 }
 
-/* An event, calls.FUNCTION, or A ~~ B; `matches` is where its fields of ON begin. */
+/* An event, calls.FUNCTION, or A ~~ B; `matches` is where its fields of ON begin. Without a JOIN's
+ * ON the range is empty: the next table's begins at the same place. */
 static int parse_table(struct sql_scan *p)
 {
 	struct sql_table *t = &p->s->tables[p->s->n_tables];
