@@ -15,6 +15,8 @@ static const char blanks[] = " \t\n";
 /* A word of the text, which ends at a blank or at |. */
 struct binding_word { const char *at; size_t n; };
 
+/* Length 0: the text ends here, or a | stands here. *at moves behind the word, and not behind the
+ * |, which read_event() takes. */
 static struct binding_word next_word(const char **at)
 {
 	struct binding_word w;
@@ -31,7 +33,9 @@ static bool is_word(struct binding_word w, const char *text)
 	return w.n == strlen(text) && !memcmp(w.at, text, w.n);
 }
 
-/* FUNCTION, FUNCTION%return or SYSTEM:EVENT. */
+/* FUNCTION, FUNCTION%return or SYSTEM:EVENT. Marks are taken off from the end: %return, then the ?
+ * of a function that need not be there. The reading of w.at beyond w.n is safe: the text ends with
+ * a NUL. */
 static int read_what(const char *text, struct binding_word w, struct binding *b, struct err *err)
 {
 	static const char end[] = "%return";
@@ -63,7 +67,8 @@ static int read_what(const char *text, struct binding_word w, struct binding *b,
 	return w.n ? 0 : err_at(err, EINVAL, text, (size_t)(w.at - text), "a function has a name");
 }
 
-/* The values depend on the thing whose key it is. */
+/* The values depend on the thing whose key it is. $retval is known at the return alone. ? is for a
+ * key alone: an event whose object nobody can tell. */
 static int read_key(const char *text, struct binding_word w, const struct binding *b,
 		    struct binding_key *key, struct err *err)
 {
@@ -86,7 +91,8 @@ static int read_key(const char *text, struct binding_word w, const struct bindin
 	return 0;
 }
 
-/* Reads one of the bindings that | separates; *at moves behind it. */
+/* Reads one of the bindings that | separates; *at moves behind it. key, if and outside may come in
+ * any order, since each begins with a word of its own. */
 static int read_one(const char *text, const char **at, struct binding *b, struct err *err)
 {
 	int e = read_what(text, next_word(at), b, err);

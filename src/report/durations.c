@@ -75,7 +75,8 @@ void durations_free(struct durations *d)
 /* --- rows ------------------------------------------------------------------------------------- */
 
 /* Finds the row of this name and file, or makes it. A linear search does: row_of() asks once for
- * each function of each image. */
+ * each function of each image. file is kept as an address: it is the info's, which outlives the
+ * rows. */
 static uint32_t row_named(struct durations *d, const char *name, const char *file)
 {
 	for (size_t i = 0; i < d->rows.n; i++)
@@ -99,7 +100,8 @@ static uint32_t name_row(struct durations *d, uint32_t image, uint32_t fn)
 	return row_named(d, name, m->name);
 }
 
-/* The result may move when the next row is made. */
+/* The result may move when the next row is made. A new function's id has been found in the info, so
+ * that the table is never larger than the image's ids. */
 static struct duration_row *row_of(struct durations *d, uint32_t thread, uint32_t fn)
 {
 	uint32_t image = thread < d->info->threads.n ? d->info->threads.at[thread].image : 0;
@@ -140,7 +142,8 @@ static void add_duration(struct durations *d, struct duration_row *r, uint64_t t
 	histogram_add(&r->all, &d->pool, ticks);
 }
 
-/* calls_emit. A call that was left by an unwinder counts: its time is known. */
+/* calls_emit. A call that was left by an unwinder counts: its time is known. The time is without
+ * what the thread slept, as in all reports (call_step_begin()). */
 static void take_step(void *arg, const struct call_step *s)
 {
 	struct durations *d = arg;
@@ -171,6 +174,9 @@ void durations_end(struct durations *d)
 	tracks_end(&d->tracks, &d->last, take_step, d);
 }
 
+/* Powers are counted from the longest calls on until there would be more than `most`: the end of
+ * the first power that is too much is the limit, and all calls above it are kept. No second reading
+ * is needed for that. */
 uint64_t durations_limit(const struct durations *d, uint64_t most, uint64_t *calls)
 {
 	unsigned power = POWERS;
@@ -230,7 +236,8 @@ static uint64_t ns_of(const struct durations *d, uint64_t ticks)
 	return trace_clock_delta_ns(&d->info->clock, ticks);
 }
 
-/* The powers from the first to the last that has a call; *to is behind the last. */
+/* The powers from the first to the last that has a call; *to is behind the last. A row without
+ * calls has from and to both behind the end: nothing is printed then. */
 static void range_of(const struct duration_row *r, unsigned *from, unsigned *to)
 {
 	*from = 0;
@@ -241,7 +248,8 @@ static void range_of(const struct duration_row *r, unsigned *from, unsigned *to)
 		--*to;
 }
 
-/* The columns are those of bpf's funclatency. */
+/* The columns are those of bpf's funclatency. 128 bits keep the product of a count and BAR. The bar
+ * is cut out of one string of BAR stars, and spaces fill it. */
 static void print_powers(const struct duration_row *r, struct out *out)
 {
 	uint64_t most = 1;

@@ -17,6 +17,8 @@ void graph_columns_init(struct graph_columns *c, const struct trace_info *info, 
 
 /* --- header ---------------------------------------------------------------------------- */
 
+/* The widths are the kernel's (kernel/trace/trace_functions_graph.c, __print_graph_headers_flags):
+ * the titles stand above the columns that print_cpu() and its like write. */
 struct column { enum trace_option option; const char *title, *pointers; };
 
 /* Width of the columns before the legend of the latency flags. */
@@ -92,7 +94,8 @@ static void print_cpu(const struct graph_columns *c, uint16_t cpu)
 }
 
 /* Prints comm-tid in the middle of 14 columns; on a coroutine's stack comm/coN-tid. tsc: the time
- * for which the name is asked. */
+ * for which the name is asked. The name may change while the thread runs (PR_SET_NAME): a line has
+ * the one of its time. It is cut to FORMAT_PROC_COMM characters, as the kernel cuts it. */
 static void print_proc(const struct graph_columns *c, uint32_t thread, uint32_t track, uint64_t tsc)
 {
 	const struct trace_thread *t = &c->info->threads.at[thread];
@@ -139,7 +142,7 @@ static void print_abstime(const struct graph_columns *c, uint64_t tsc)
 	out_bytes(c->out, " |  ", 4);
 }
 
-/* Microseconds since the wake. */
+/* Microseconds since the wake. 0 before it: records of the buffer may be older than the wake. */
 static void print_reltime(const struct graph_columns *c, uint64_t tsc)
 {
 	const uint64_t ns = trace_clock_shown(&c->info->clock, tsc);

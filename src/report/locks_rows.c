@@ -36,7 +36,8 @@ static bool is_time(enum locks_column c)
 	return c >= LOCKS_WAIT;
 }
 
-/* Whether the column has a meaning in the row: nobody holds a semaphore. */
+/* Whether the column has a meaning in the row: nobody holds a semaphore. "-" stands there: 0 would
+ * be a holding that took no time. */
 static bool has_number(const struct lock_row *r, enum locks_column c)
 {
 	return c < LOCKS_HOLD || r->sums.held;
@@ -77,7 +78,9 @@ static uint64_t ns_of(const struct locks *l, uint64_t ticks)
 	return trace_clock_delta_ns(&l->info->clock, ticks);
 }
 
-/* The function behind whose call the address is, and how far in. */
+/* The function behind whose call the address is, and how far in. The byte before the address is the
+ * call's own: the function is looked up there, since the address behind a last call may be another
+ * function's. */
 static void print_site(struct locks *l, uint32_t site, struct out *o)
 {
 	const struct lock_row *r = site < l->sites.n ? &l->sites.at[site] : NULL;

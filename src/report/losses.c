@@ -13,7 +13,8 @@
 
 #define THREADS_SHOWN 8
 
-/* The message's number is the errno with which the file became full. */
+/* The message's number is the errno with which the file became full. Nothing is kept between two
+ * calls: a live session's info grows. */
 struct losses losses_of(const struct trace_info *info)
 {
 	struct losses l = { .kernel = trace_info_is_kernel(info) };
@@ -30,7 +31,8 @@ struct losses losses_of(const struct trace_info *info)
 	return l;
 }
 
-/* Percentage of lost records. A loss never shows as 0.0 %, nor as 100 % while records are left. */
+/* Percentage of lost records. A loss never shows as 0.0 %, nor as 100 % while records are left.
+ * lost is not 0: callers have looked. */
 static double percent(uint64_t lost, uint64_t records)
 {
 	double p = 100.0 * (double)lost / ((double)lost + (double)records);
@@ -40,7 +42,9 @@ static double percent(uint64_t lost, uint64_t records)
 	return records && p > 99.9 ? 99.9 : p;
 }
 
-/* Advice against such losses. */
+/* Advice against such losses. The sentences name options of `brace record`: -b is the size of a
+ * buffer, with k: of the kernel's. A program can wait for room (--mode block); the kernel
+ * cannot. */
 static const char *what_helps(const struct losses *l)
 {
 	if (l->kernel)

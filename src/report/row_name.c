@@ -50,7 +50,8 @@ static char *cut_name(const char *name, size_t room)
 }
 
 /* A file's name gives way before the function's does. out->width 0: not a terminal, where nothing
- * is cut, since a program may read it. foreign: the name is a traced program's and is escaped. */
+ * is cut, since a program may read it. foreign: the name is escaped here; names of functions and
+ * files were escaped when the trace file was read (store/info_read.c). */
 void row_name_print(struct out *out, unsigned used, const char *name, const char *file,
 		    bool foreign)
 {

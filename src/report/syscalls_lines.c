@@ -50,7 +50,10 @@ void syscalls_print_quoted(const uint8_t *at, uint32_t n, FILE *f)
 	fputc('"', f);
 }
 
-/* Finds copy k of a record with n arguments; false: it is empty, or not in the record. */
+/* Finds copy k of a record with n arguments; false: it is empty, or not in the record. Behind the
+ * call's number and its arguments, 8 bytes each, the record has a __data_loc for each copy: where
+ * it lies, and 16 bits higher its length. Both are the file's words, and are held against the
+ * payload. */
 static bool find_copy(const struct event *e, unsigned n, unsigned k, const uint8_t **at,
 		      uint32_t *length)
 {
@@ -85,7 +88,8 @@ static void print_strings(const uint8_t *at, uint32_t n, FILE *f)
 }
 
 /* Copy k is the structures iovec, of which there are `all`, and one behind it what they lead to,
- * where that is known. */
+ * where that is known. A vector without a copy is not printed at all; one whose parts are all empty
+ * has no copy of them. */
 static void print_vector(const struct syscall_info *call, const struct call_copy *copies,
 			 unsigned n, unsigned k, const struct event *e, uint64_t all, FILE *f)
 {
@@ -111,7 +115,9 @@ static bool is_vector(const struct call_copy *c, const char *name)
 	return (c->length & 0xf0) == CALL_COPY_PAIRS && strcmp(name, "vec") == 0;
 }
 
-/* A copy of bytes of which an argument says how many there are, and there are more. */
+/* A copy of bytes of which an argument says how many there are, and there are more. A structure of
+ * which a part is missing is not one: its bytes are shown, and dots. find_copy() has seen that the
+ * record has the arguments. */
 static bool is_cut(const struct call_copy *c, const struct event *e, uint32_t n)
 {
 	return c->length < CALL_ARGUMENTS && (uint32_t)e->payload[1 + c->length] > n;
@@ -126,7 +132,8 @@ static bool is_empty(const struct call_copy *copy, const struct syscalls_call *c
 }
 
 /* Prints the string, the structure or the buffer that argument i leads to; false: there is none in
- * the record. */
+ * the record. A structure comes before the bytes: buffers of some calls are read as messages
+ * (syscalls_netlink.c). A string's NUL is part of its copy, and is not shown. */
 static bool print_copy(struct syscalls *s, const struct syscalls_call *c,
 		       const struct syscall_info *call, const char *name, const struct event *e,
 		       unsigned i, FILE *f)
@@ -191,7 +198,8 @@ static void print_descriptor(const char *name, int32_t fd, FILE *f)
 		fprintf(f, "<%s>", name);
 }
 
-/* Numbers of bytes and of elements, which some calls take as unsigned long. */
+/* Numbers of bytes and of elements, which some calls take as unsigned long. strace writes them in
+ * decimal, and other words of that type in hexadecimal, because addresses have it, too. */
 static bool is_count(const char *name)
 {
 	static const char *const names[] = { "vlen", "size", "len", "maxnode", "nr_pages",
@@ -203,7 +211,8 @@ static bool is_count(const char *name)
 	return false;
 }
 
-/* By the kernel's type: modes in octal, addresses in hexadecimal. */
+/* By the kernel's type: modes in octal, addresses in hexadecimal. A type of a size is unsigned, and
+ * ssize_t and off_t are not, whatever their names share: the order of the questions matters. */
 static void print_number(const char *type, const char *name, uint64_t v, FILE *f)
 {
 	/* capget's types are pointers, too. */
@@ -237,8 +246,9 @@ static const struct syscall_named *names_of(const struct syscall_info *call, con
 	return syscall_named(strcmp(call->name, "openat") == 0 ? "open" : call->name, argument);
 }
 
-/* One argument, for free(). Texts are made when the call begins: names of descriptors are those
- * of that time. */
+/* One argument, for free(). Texts are made when the call begins: names of descriptors are those of
+ * that time. raw_syscalls has numbers alone (c->named is false): its pointers are addresses, and
+ * nothing of the record is taken for a copy. */
 static char *argument_text(struct syscalls *s, const struct syscalls_call *c,
 			   const struct syscall_info *call, const struct event *e, unsigned i)
 {
@@ -297,7 +307,8 @@ static bool print_returned_bytes(const struct returned_copy *g, const struct sys
 	return true;
 }
 
-/* Prints what a copy of a return has; false: nothing is printed. */
+/* Prints what a copy of a return has; false: nothing is printed. The result is the first word of
+ * such a record, in the place of arguments: hence the 1. */
 static bool print_returned(const struct returned_copy *g, struct syscalls_memory *m,
 			   enum syscalls_phase when, FILE *f)
 {

@@ -24,7 +24,8 @@ static const char *const capabilities[] = {
 
 #define CAPABILITIES (sizeof(capabilities) / sizeof(*capabilities))
 
-/* Whose capabilities, and in which form. */
+/* Whose capabilities, and in which form. The version tells how many structures follow it behind the
+ * other pointer. */
 bool syscalls_print_rights_header(const struct syscalls_memory *m, FILE *f)
 {
 	static const struct syscall_name versions[] = {
@@ -41,6 +42,8 @@ bool syscalls_print_rights_header(const struct syscalls_memory *m, FILE *f)
 	return true;
 }
 
+/* strace writes the bits as shifts: capabilities are numbers (linux/capability.h), and their masks
+ * have no names. A bit of a later kernel has its number. */
 static void print_set(const char *name, uint64_t set, FILE *f)
 {
 	const char *before = "";
@@ -57,7 +60,8 @@ static void print_set(const char *name, uint64_t set, FILE *f)
 	}
 }
 
-/* The second structure has the upper halves of the sets. */
+/* The second structure has the upper halves of the sets. Version 1 has one structure, and versions
+ * 2 and 3 have two (capget(2)): as many are read as the copy has. */
 bool syscalls_print_rights(const struct syscalls_memory *m, FILE *f)
 {
 	struct __user_cap_data_struct d[2] = { 0 };

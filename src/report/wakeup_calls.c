@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* From a system call's arguments to the objects that it waits for and wakes by. Called by wakeup.c
- * alone. The numbers are a trace's to choose; none is an index here without a check. No state; any
- * thread. */
+ * alone, on its thread. The numbers are a trace's to choose; none is an index here without a check.
+ * The table of roles, which the first call makes without a lock, is the only state. */
 #include <errno.h>
 #include <linux/futex.h>
 #include <string.h>
@@ -61,7 +61,9 @@ static enum wakeup_way way_of_futex(const struct wakeup *w, const struct wakeup_
 }
 
 /* A thread that is joined clears its number, and wakes whoever waits for that: the address belongs
- * to no call, so the number stands for it. */
+ * to no call, so the number stands for it. pthread_join() waits until the kernel sets that number
+ * to 0 (CLONE_CHILD_CLEARTID, set_tid_address(2)); the value that it expects until then, the call's
+ * third argument, is the number. The kernel's wake is not private. */
 static void wait_futex(struct wakeup *w, uint32_t thread, struct wakeup_call *c, bool private)
 {
 	uint32_t pid = pid_of(w, thread);
@@ -75,7 +77,10 @@ static void wait_futex(struct wakeup *w, uint32_t thread, struct wakeup_call *c,
 				WAY_JOIN);
 }
 
-/* Operations that wait, that wake, and one that does both. Others (FUTEX_FD) do neither. */
+/* Operations that wait, that wake, and one that does both. Others (FUTEX_FD) do neither.
+ * FUTEX_WAIT_REQUEUE_PI sleeps at the first address and may be moved to the second; FUTEX_WAKE_OP
+ * wakes at both (futex(2)). A futex that is not private is known by its address alone: one that
+ * another process has mapped elsewhere is not found. */
 static void begin_futex(struct wakeup *w, uint32_t thread, struct wakeup_call *c)
 {
 	bool private = c->args[1] & FUTEX_PRIVATE_FLAG;
@@ -111,7 +116,8 @@ static void begin_futex(struct wakeup *w, uint32_t thread, struct wakeup_call *c
 
 /* --- descriptors ---------------------------------------------------------------------------- */
 
-/* The threads that wait for the object, or for a set that it is in. */
+/* The threads that wait for the object, or for a set that it is in. Room for writing concerns no
+ * set here: sets are followed for data alone. */
 static void wake_object(struct wakeup *w, uint32_t thread, struct wakeup_call *c,
 			enum wakeup_key_kind kind, uint32_t object)
 {
@@ -177,7 +183,8 @@ void wakeup_call_poll(struct wakeup *w, uint32_t thread, struct wakeup_call *c,
 
 /* --- threads and processes ------------------------------------------------------------------- */
 
-/* To a process: any of its threads may take it. */
+/* To a process: any of its threads may take it. 0 and what is below, a group or all processes
+ * (kill(2)), is no process's number, and finds nobody. */
 static void begin_kill(struct wakeup *w, uint32_t thread, struct wakeup_call *c)
 {
 	wakeup_signal(w, c, 0, (uint32_t)c->args[0]);
@@ -226,7 +233,9 @@ void wakeup_call_begin(struct wakeup *w, uint32_t thread, struct wakeup_call *c)
 		begins[c->role](w, thread, c);
 }
 
-/* left: how many waits the wake can have ended: FUTEX_WAKE returns it, other calls do not tell. */
+/* left: how many waits the wake can have ended: FUTEX_WAKE returns it, other calls do not tell.
+ * UINT64_MAX: any number. A read or a write of 0 bytes has changed nothing, and an error has woken
+ * nobody. FUTEX_UNLOCK_PI returns 0 whether or not somebody waited. */
 void wakeup_call_end(struct wakeup_call *c, int64_t result, uint64_t tsc)
 {
 	struct wakeup_wake *k = c->wake;

@@ -30,7 +30,8 @@ const char *const wakeup_by_words[WAKEUP_BY_N] = { "thread", "way", "waker", "fu
 
 /* --- counting ------------------------------------------------------------------------------- */
 
-/* The order of the tree; rows are sorted for printing later. */
+/* The order of the tree; rows are sorted for printing later. Bytes are compared, not numbers: any
+ * fixed order does for a tree. The keys have no padding. */
 static int by_key(const void *a, const void *b)
 {
 	const struct wakeup_row *x = a, *y = b;
@@ -44,7 +45,8 @@ static uint32_t image_of(const struct wakeup *w, uint32_t thread)
 	return w->info->threads.at[thread].image;
 }
 
-/* By function: the waker's and the wakee's innermost one, and their images. */
+/* By function: the waker's and the wakee's innermost one, and their images. What a sort of rows
+ * does not tell apart stays 0. */
 static void key_of(const struct wakeup *w, const struct wakeup_wait *wait,
 		   const struct wakeup_wake *wake, enum wakeup_way way, uint32_t key[4])
 {
@@ -94,6 +96,8 @@ static void keep_worst(struct wakeup *w, const struct wakeup_wait *wait,
 	memcpy(x->waker_functions, wake->functions, sizeof(wake->functions));
 }
 
+/* Ticks from the wake to the switch in. 0 where the two clocks' difference would make them less. A
+ * wait is counted once, when wakeup.c has decided who ended it. */
 void wakeup_rows_add(struct wakeup *w, const struct wakeup_wait *wait,
 		     const struct wakeup_wake *wake, enum wakeup_way way)
 {
@@ -184,7 +188,9 @@ static char *name_of(struct wakeup *w, const struct wakeup_row *r)
 
 /* --- order ---------------------------------------------------------------------------------- */
 
-/* A percentile is the middle of a bucket: it must not leave the range of real times. */
+/* A percentile is the middle of a bucket: it must not leave the range of real times. The least time
+ * is not kept, so that the upper end alone is held. A row has a wake-up at least, so that count is
+ * not 0. */
 static uint64_t number_in(const struct wakeup_row *r, enum wakeup_column c)
 {
 	uint64_t v = r->max;
@@ -355,7 +361,8 @@ static void print_json_function(struct wakeup *w, uint32_t image, uint32_t fn, s
 	free(text);
 }
 
-/* The innermost first: a reader that wants one function takes the first. */
+/* The innermost first: a reader that wants one function takes the first. The table has them the
+ * other way round, as people read a stack. */
 static void print_json_functions(struct wakeup *w, const char *key, uint32_t thread,
 				 const uint32_t *ids, unsigned n, struct out *o)
 {
