@@ -80,7 +80,7 @@ void discard_begin(struct agent_tls *t)
 		POINT(void_zeroed);
 		window = next_window(__atomic_load_n(&slot->window, __ATOMIC_RELAXED));
 		slot->window = window;
-		slot->discard_from = slot->lost;
+		__atomic_store_n(&slot->discard_from, slot->lost, __ATOMIC_RELAXED);
 		__atomic_store_n(&slot->discarding, !memory_is_stopped(agent.memory),
 				 __ATOMIC_RELAXED);
 	}

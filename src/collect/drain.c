@@ -664,7 +664,8 @@ static int take_claimed(struct drain *d, const struct claim *then, uint64_t now,
 static uint64_t count_window(struct drain *d, const struct memory_thread *t)
 {
 	if (!__atomic_load_n(&t->discarding, __ATOMIC_RELAXED) ||
-	    __atomic_load_n(&t->lost, __ATOMIC_RELAXED) != t->discard_from)
+	    __atomic_load_n(&t->lost, __ATOMIC_RELAXED) !=
+		    __atomic_load_n(&t->discard_from, __ATOMIC_RELAXED))
 		return 0;
 	return scan_words(d, t->discard, MEMORY_DISCARD_WORDS, 0, 0, false).records;
 }
