@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As many digits as every number of 64 bits may have: more could overflow. */
+/* Any number of 19 decimal digits fits 64 bits; one of 20 may not. */
 #define DIGITS_MOST 19
 
 /* `*at` is the next character; the text ends with a NUL, which no rule takes. */

@@ -56,7 +56,7 @@ struct symbol_match {
 	char *path;               /* free() it */
 	uint64_t offset, vaddr;   /* in the file, and as it was linked */
 	bool entry;               /* a function begins there */
-	/* Who asks for arguments says: */
+	/* Set by the command for its calls of `argument` and `parameters`; `find` leaves them: */
 	bool returns;             /* its return is meant */
 	const char *symbol;       /* as it was written; NULL: it was named by its address */
 };

@@ -94,8 +94,8 @@ static const struct syscall_name policy_moves[] = {
 static const struct syscall_name locks_later[] = { N(MLOCK_ONFAULT), END };
 static const struct syscall_name key_rights[] = {
 	N(PKEY_DISABLE_ACCESS), N(PKEY_DISABLE_WRITE), END };
-/* These are bits in the answer of MEMBARRIER_CMD_QUERY alone. An argument is one of them, never a
- * sum. */
+/* membarrier(2): an argument is one of these commands, never a sum. Only the answer to
+ * MEMBARRIER_CMD_QUERY has them as bits. */
 static const struct syscall_name barriers[] = {
 	N(MEMBARRIER_CMD_QUERY), N(MEMBARRIER_CMD_GLOBAL), N(MEMBARRIER_CMD_GLOBAL_EXPEDITED),
 	N(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED), N(MEMBARRIER_CMD_PRIVATE_EXPEDITED),

@@ -253,7 +253,7 @@ static void show_fields(const struct event_field *at, size_t n, struct out *to)
 	}
 }
 
-/* As `dynamic_events` shows it, and as it may be registered again. */
+/* Writes the definition that `dynamic_events` shows; it may be registered again in these words. */
 void user_event_show(const struct event_format *f, struct out *to)
 {
 	show_fields(f->fields, f->n, to);

@@ -20,8 +20,8 @@ enum { OPTION_END = 0, OPTION_CLOCK = 4, OPTION_UNAME = 5, OPTION_CPUS = 8 };
 	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"           \
 	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
 
-/* As the kernel's files events/header_page and header_event have them, which trace-cmd copies into
- * its files: readers parse pages by these texts. */
+/* The texts of the kernel's files events/header_page and header_event, which trace-cmd copies into
+ * its files: readers parse pages by them. */
 static const char header_page[] =
 	"\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
 	"\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"

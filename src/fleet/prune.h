@@ -11,5 +11,5 @@ struct fleet_prune {
 };
 
 /* Deletes, and waits until servers have done it. 0, or -errno and *err; -EINTR: stop was asked.
- * What is not gone then goes by the same call: a run has its own row until all others are gone. */
+ * A call that failed may be made again and deletes the rest: a run's row in `runs` goes last. */
 int fleet_prune(struct fleet_prune *p, struct fleet_answer *a, struct err *err);

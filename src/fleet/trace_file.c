@@ -14,7 +14,8 @@
 #include "base/write_all.h"
 #include "store/file_bytes.h"
 
-/* As few requests as a server likes, and far less than HTTP_ANSWER_MOST. */
+/* Bytes of a part. Large parts make few requests; an answer with one stays far below
+ * HTTP_ANSWER_MOST. */
 #define PART_BYTES (UINT64_C(4) << 20)
 
 /* Tells a part that was damaged on its way from the one that was sent; no secret. The length is the

@@ -26,9 +26,9 @@ _Static_assert(ARGUMENTS_FIRST == PROTOTYPE_FIRST, "both tell where the first va
  * registers.) */
 struct convention { uint32_t numbers, floats, words; };
 
-/* The parts of one program. A value's register or address comes first, then what is done with it.
- * They work on one number, the last fetched one; FETCH_KEEP sets one more aside, a string's
- * length. */
+/* The instructions of one program. A value's register or address comes first, then what is done
+ * with it. All instructions work on one number, the last fetched one; FETCH_KEEP sets one more
+ * aside, a string's length. */
 struct fetch_making {
 	struct fetch_insn code[FETCH_INSNS_MAX];
 	uint32_t n;

@@ -165,8 +165,8 @@ static char *value_text(const struct source_place_of_arguments *p, const struct 
 	return string;
 }
 
-/* As fetch arguments have types, for free(). b<bits>@<shift>/<container> is the kernel's bit
- * field. */
+/* Returns the type in the words of a fetch argument, for free(). b<bits>@<shift>/<container> is the
+ * kernel's bit field. */
 static char *type_text(const struct sym_fetched *f)
 {
 	char count[24] = "";

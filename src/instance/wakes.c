@@ -46,8 +46,8 @@ static struct wakes_task task_of(pid_t tid)
 	return t;
 }
 
-/* As in the kernel's probe_wakeup(): wakeup_dl follows deadline tasks alone, wakeup_rt those and
- * the real-time ones, wakeup all. */
+/* wakeup_dl follows deadline tasks alone, wakeup_rt those and the real-time ones, wakeup all: the
+ * rule of the kernel's probe_wakeup(). */
 static bool is_watched(enum tracer_wakes wakes, const struct wakes_task *t)
 {
 	const bool deadline = t->policy == SCHED_DEADLINE;
@@ -82,9 +82,9 @@ static uint32_t user_of(pid_t tid)
 
 /* --- is it the longest ------------------------------------------------------------------------ */
 
-/* As the kernel's report_latency(). Called with b->lock held. The maximum is compared in whole
- * microseconds, as tracing_max_latency shows it: two wake-ups of one microsecond do not replace
- * each other. */
+/* The rule of the kernel's report_latency(). Called with b->lock held. The maximum is compared in
+ * whole microseconds, as tracing_max_latency shows it: two wake-ups of one microsecond do not
+ * replace each other. */
 static bool is_longest(const struct buffer *b, uint64_t ns)
 {
 	const uint64_t thresh = b->settings.tracing_thresh_ns;

@@ -211,7 +211,8 @@ static int state_of(struct reader *r, const char *at, const char *name, unsigned
 	return 0;
 }
 
-/* As state_of(). The name is one line of a label, with its length, since no NUL ends it. */
+/* Finds the event's number, or gives it one, by the rules of state_of(). The name is one line of a
+ * label, with its length, since no NUL ends it. */
 static int event_of(struct reader *r, const char *at, const char *name, size_t n, unsigned *event)
 {
 	struct automaton *a = r->a;

@@ -137,9 +137,9 @@ static int follow(struct gathered_cursor *c, struct err *err)
 	return 0;
 }
 
-/* As summary_input.next: the steps of one event at a time, which live until the next call. Fewer
- * than n are no sign of the end: events that make no step are followed until one does. 0 is the
- * end. */
+/* The `next` of summary_input. It gives the steps of one event at a time, which live until the next
+ * call. Fewer than n are no sign of the end: events that make no step are followed until one does.
+ * 0 is the end. */
 static int next_events(void *cursor, struct event *out, size_t n, struct err *err)
 {
 	struct gathered_cursor *c = cursor;

@@ -396,9 +396,9 @@ void syscalls_print_option(uint32_t level, uint32_t option, FILE *f)
 	syscalls_print_name(names, option, f);
 }
 
-/* As many bytes as a program has said, or the kernel: numbers, and two structures. A size that fits
- * no structure is shown as bytes: an option of that number may have another type in a later
- * kernel. */
+/* Prints the value of a socket option, of the size that the program or the kernel has said:
+ * numbers, and two structures. A size that fits no structure is shown as bytes: an option of that
+ * number may have another type in a later kernel. */
 bool syscalls_print_option_value(const struct syscalls_memory *m, FILE *f)
 {
 	const uint32_t level = (uint32_t)m->call->args[1], option = (uint32_t)m->call->args[2];

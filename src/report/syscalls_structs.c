@@ -84,7 +84,7 @@ static bool print_left(const struct syscalls_memory *m, FILE *f)
 	return print_time(m, f);
 }
 
-/* As print_left(), for select, whose time is a struct timeval. */
+/* select has a struct timeval where print_left() has a struct timespec. */
 static bool print_micro_left(const struct syscalls_memory *m, FILE *f)
 {
 	fputs("left ", f);
@@ -149,8 +149,9 @@ static bool print_micro_times(const struct syscalls_memory *m, FILE *f)
 
 /* --- numbers ----------------------------------------------------------------------------- */
 
-/* As many as there are, of `all`. Numbers are of 32 bits, as int, uid_t and gid_t are. `all` may be
- * anything that a program has passed: it is compared, and never used as a size. */
+/* Prints the numbers that were copied, of `all`. A number has 32 bits, as int, uid_t and gid_t
+ * have. `all` may be anything that a program has passed: it is compared, and never used as a
+ * size. */
 static void print_numbers(const struct syscalls_memory *m, uint64_t all, FILE *f)
 {
 	int32_t v;

@@ -143,7 +143,7 @@ bool syscalls_print_epoll(const struct syscalls_memory *m, FILE *f)
 	return true;
 }
 
-/* As many as have come. The result counts them; the copy may have fewer. */
+/* Prints the events that have come. The result counts them; the copy may have fewer. */
 bool syscalls_print_epolls(const struct syscalls_memory *m, FILE *f)
 {
 	uint32_t n = m->n / EPOLL_BYTES;

@@ -151,7 +151,7 @@ int output_write(struct output *o, const void *p, size_t n, struct err *err)
 	return 0;
 }
 
-/* Both steps: a file that is cut keeps its offset, and the next write would leave a hole of
+/* The offset is set, too, since ftruncate(2) leaves it: the next write would leave a hole of
  * zeros. */
 int output_cut(struct output *o, uint64_t bytes)
 {

@@ -190,8 +190,8 @@ static int ask_side(const struct fleet_servers *servers, struct fleet_side *s)
 
 /* --- side by side ----------------------------------------------------- */
 
-/* As brace diff does: calls where one side has no times, totals where it lacks self times. 0, or
- * EXIT_BRACE (said). */
+/* Chooses the column by the rule of brace diff: calls where one side has no times, totals where it
+ * lacks self times. 0, or EXIT_BRACE (said). */
 static int choose_column(const struct invocation *inv, const struct fleet_side sides[2],
 			 enum summary_column *column)
 {
@@ -207,7 +207,7 @@ static int choose_column(const struct invocation *inv, const struct fleet_side s
 	return EXIT_BRACE;
 }
 
-/* Both sides' answers as one: a server that was away for one question lacks in the figures. Each
+/* Joins both sides' answers: a server that was away for one question lacks in the figures. Each
  * side keeps the answer of its last question, the sums. */
 static struct fleet_answer both_answers(const struct fleet_side sides[2])
 {

@@ -64,7 +64,7 @@ static int prune(const struct fleet_servers *servers, const struct fleet_spec *w
 	struct err err;
 	const int r = fleet_prune(&p, &a, &err);
 
-	/* Also after a failure midway: what is gone does not come back. */
+	/* Runs that are gone are told of after a failure, too: they do not come back. */
 	if (!r || p.gone)
 		say("brace: %" PRIu64 " run%s gone\n", p.gone, p.gone == 1 ? " is" : "s are");
 	return r ? say_error(&err) : fleet_option_missing(&a);

@@ -58,8 +58,8 @@ static int look_into(struct program_following *f, const struct sym_module *m, st
 	if (!e) {
 		const char *name = sym_structure_name(st);
 
-		/* As the debug information spells it: the functions' parameters are compared with
-		 * this name, not with the user's, which may be a typedef's. */
+		/* The name in the debug information: the functions' parameters are compared with
+		 * it, not with the user's, which may be a typedef's. */
 		f->type = mem_strdup(name ? name : f->expression.type);
 		sym_structure_bases(st, &f->bases);
 		e = follow_program_plan(st, &f->expression, &f->shown, &f->plan, err);

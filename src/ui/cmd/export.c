@@ -250,7 +250,7 @@ static int save_tables(const struct invocation *inv, struct store_reader *reader
 	if (r)
 		return r;
 	query_choose(q, &inv->excerpt);
-	/* As in export_file(): before the meter. */
+	/* The meter wants it to be called before, as in export_file(). */
 	stop = interrupt_catch();
 	trace_file_meter(inv, reader);
 	r = query_save(q, path, stop, err);

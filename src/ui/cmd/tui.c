@@ -127,8 +127,8 @@ static void run_editor(const char *path, uint32_t line)
 
 	if (!pid) {
 		execl("/bin/sh", "sh", "-c", script, "sh", at, path, NULL);
-		/* As a shell does where a command is not found. No exit(): the parent's buffers
-		 * would be written twice. */
+		/* 127 is a shell's status where a command is not found. No exit(): the parent's
+		 * buffers would be written twice. */
 		_exit(127);
 	}
 	if (pid > 0)
