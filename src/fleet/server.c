@@ -326,20 +326,32 @@ static const char *late_error(const char *text)
 	return NULL;
 }
 
-/* A request with a body. *answer is set on success alone, if the caller wants it. */
+/* A request with a body. On success the caller frees a->text. */
+static int post_request(const struct fleet_servers *s, size_t server, const char *path,
+			const void *body, size_t n, struct http_answer *a, struct err *err)
+{
+	const struct http_server *h = &s->at.at[server];
+	int r = http_ask(h, "POST", path, body, n, a, err);
+
+	if (r || a->status == 200)
+		return r;
+	r = refuse(err, s, h->url, a);
+	free(a->text);
+	return r;
+}
+
+/* post_request() for an answer that is text. *answer is set on success alone, if the caller wants
+ * it. */
 static int request(const struct fleet_servers *s, size_t server, const char *path,
 		   const void *body, size_t n, char **answer, struct err *err)
 {
-	const struct http_server *h = &s->at.at[server];
 	struct http_answer a;
-	int r = http_ask(h, "POST", path, body, n, &a, err);
+	int r = post_request(s, server, path, body, n, &a, err);
 
 	if (r)
 		return r;
-	if (a.status != 200)
-		r = refuse(err, s, h->url, &a);
-	else if (late_error(a.text))
-		r = refuse_unknown(err, h->url, a.status, late_error(a.text));
+	if (late_error(a.text))
+		r = refuse_unknown(err, s->at.at[server].url, a.status, late_error(a.text));
 	if (!r && answer)
 		*answer = a.text;
 	else
@@ -356,19 +368,14 @@ int fleet_ask(const struct fleet_servers *s, size_t server, const char *sql, cha
 int fleet_ask_bytes(const struct fleet_servers *s, size_t server, const char *sql, char **answer,
 		    size_t *n, struct err *err)
 {
-	const struct http_server *h = &s->at.at[server];
 	struct http_answer a;
-	int r = http_ask(h, "POST", "/", sql, strlen(sql), &a, err);
+	const int r = post_request(s, server, "/", sql, strlen(sql), &a, err);
 
 	if (r)
 		return r;
 	*answer = a.text;
 	*n = a.n;
-	if (a.status == 200)
-		return 0;
-	r = refuse(err, s, h->url, &a);
-	free(a.text);
-	return r;
+	return 0;
 }
 
 /* 0, or -errno and *err. The text is the user's own: a refusal that concerns it has the place at

@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/mem.h"
 #include "fleet/questions.h"
@@ -18,7 +17,6 @@
 #include "ui/screen.h"
 #include "ui/word_list.h"
 
-#define NS UINT64_C(1000000000)
 enum { RUN_HOST = 1, RUN_BEGIN = 2, RUN_THRESHOLD = 6 }; /* columns of the question `runs` */
 
 /* One run, or all with a label. */
@@ -36,14 +34,11 @@ struct fleet_side {
 /* 0, or EXIT_BRACE (said). */
 static int read_side(const struct invocation *inv, const char *word, struct fleet_side *s)
 {
-	const uint64_t now = (uint64_t)time(NULL), since = inv->of_push.since_ns;
-	/* Seconds, rounded up, as in cmd/fleet.c: the servers know no parts of them. */
-	const uint64_t before = since / NS + (since % NS != 0);
 	char cut[SAY_WORD];
 
 	s->word = word;
 	s->spec.host = inv->of_push.host;
-	s->spec.since = before && before < now ? now - before : 0;
+	s->spec.since = fleet_option_since(inv);
 	s->spec.of_run = fleet_option_run(word, &s->spec.run);
 	if (s->spec.of_run)
 		return 0;

@@ -7,10 +7,12 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/mem.h"
 #include "ui/say.h"
 
+#define NS UINT64_C(1000000000)
 #define RUN_DIGITS 16
 
 int fleet_option_servers(const struct invocation *inv, const char *command,
@@ -37,6 +39,16 @@ int fleet_option_servers(const struct invocation *inv, const char *command,
 
 /* Lower case and all 16 digits: a shorter number would be taken for a run that it only begins
  * like. */
+uint64_t fleet_option_since(const struct invocation *inv)
+{
+	const uint64_t now = (uint64_t)time(NULL), since = inv->of_push.since_ns;
+	/* Whole seconds, as the servers' times are, rounded up: --since 1500ms has to include a run
+	 * of 1.5 s ago. */
+	const uint64_t before = since / NS + (since % NS != 0);
+
+	return before && before < now ? now - before : 0;
+}
+
 bool fleet_option_run(const char *word, uint64_t *run)
 {
 	*run = strtoull(word, NULL, 16);

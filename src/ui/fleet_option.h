@@ -8,6 +8,9 @@
  * whatever comes. 0, or EXIT_BRACE (said). */
 int fleet_option_servers(const struct invocation *inv, const char *command,
 			 struct fleet_servers *s);
+/* Returns the second, since 1970, at which --since begins; 0: it was not given, or lies before
+ * 1970. */
+uint64_t fleet_option_since(const struct invocation *inv);
 /* Reads a run's number, as brace fleet runs prints it. False: the word is none. */
 bool fleet_option_run(const char *word, uint64_t *run);
 #define FLEET_LACKS_MOST 2

@@ -5,7 +5,6 @@
  * servers those that are there answer, and the status is 1. */
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/nearest.h"
 #include "fleet/questions.h"
@@ -18,8 +17,6 @@
 #include "ui/fleet_query.h"
 #include "ui/fleet_record.h"
 #include "ui/say.h"
-
-#define NS UINT64_C(1000000000)
 
 /* Words that are no question with a statement of brace's own. */
 static const struct fleet_verb {
@@ -83,14 +80,9 @@ static const struct fleet_question *find_question(const char *name)
 static int read_spec(const struct invocation *inv, const struct fleet_question *q,
 		     struct fleet_spec *w)
 {
-	const uint64_t now = (uint64_t)time(NULL), since = inv->of_push.since_ns;
-	/* Whole seconds, as the servers' times are, rounded up: --since 1500ms has to include a run
-	 * of 1.5 s ago. */
-	const uint64_t before = since / NS + (since % NS != 0);
-
 	*w = (struct fleet_spec){ inv->n_operands > 1 ? inv->operands[1] : NULL, inv->of_push.host,
 				  inv->of_push.labels.n ? inv->of_push.labels.at[0] : NULL,
-				  before && before < now ? now - before : 0 };
+				  fleet_option_since(inv) };
 	/* A question's statement has one condition for a label; the second one would be left out
 	 * silently. */
 	if (inv->of_push.labels.n > 1) {
